@@ -59,6 +59,7 @@ def _run_keras(target: str, model: Any) -> None:
     if target.startswith("keras:"):
         model.predict(given, verbose=0)
         return
+    model(given if len(given) > 1 else given[0])  # an export wants a model that was called
     path = "/tmp/bare-forward.onnx"
     model.export(path, format="onnx", verbose=False)
     names = [item.name for item in model.inputs]

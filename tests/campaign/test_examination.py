@@ -275,7 +275,7 @@ class TestEndings:
         ("status", "kind", "said"),
         [
             (Status.RAISED, Kind.ERROR, " raised FakeError"),
-            (Status.CRASHED, Kind.CRASH, ": the process died of FakeError"),
+            (Status.CRASHED, Kind.CRASH, ": the process died (FakeError)"),
             (Status.TIMED_OUT, Kind.HANG, ": no answer"),
         ],
     )

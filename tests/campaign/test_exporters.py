@@ -106,5 +106,5 @@ def test_who_is_blamed_for_a_file_that_does_not_run(
     examined = examine(runner, exported(classifier))
     (suspicion,) = examined.suspicions
     assert (suspicion.kind, suspicion.diagnosis.suspects) == (Kind.ERROR, suspects)
-    doubtful = any("a second runtime tells" in line for line in sentences(suspicion.diagnosis))
+    doubtful = any("a second runtime would decide it" in line for line in sentences(suspicion.diagnosis))
     assert doubtful == (failing == (B,))

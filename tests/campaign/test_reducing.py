@@ -241,7 +241,7 @@ class TestReducing:
         prepared = prepared_alone(runner, suspicion)
         assert runner.ran == []
         assert prepared.suspicion.case is chain
-        said = "not reduced, shown by the file: torch.onnx takes no layers of ours"
+        said = "not reduced, shown by the model file: torch.onnx takes no layers of ours"
         assert sentences(prepared.suspicion.diagnosis)[-1] == said
 
     def test_classes_that_blame_nobody_are_not_reduced(self, fake_runner: Any, chain: Case) -> None:

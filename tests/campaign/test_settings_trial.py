@@ -165,7 +165,9 @@ def below_a_layer(api: str, *codes: str) -> Finding:
 def test_onednn_is_blamed_where_its_switch_changes_the_answer(shown: dict[Setting, bool], said: list[str]) -> None:
     found = [sentence(item) for item in by_onednn(below_a_layer(LIBRARY, "descended"), Tried(shown))]
     right = "gives the right answer"
-    assert found == [f"it is oneDNN's: with oneDNN switched {gone}, tensorflow.nn.conv2d {right}" for gone in said]
+    assert found == [
+        f"the defect is in oneDNN: with oneDNN switched {gone}, tensorflow.nn.conv2d {right}" for gone in said
+    ]
 
 
 def test_onednn_is_not_blamed_for_what_keras_does_with_it() -> None:

@@ -104,7 +104,7 @@ def test_a_call_that_never_answers_is_found_in_time_and_the_others_go_on(runner:
     assert (finding.diagnosis.suspects, finding.diagnosis.api) == (("sleepy:asleep",), "sleepy.locked")
     assert spared["sleepy:asleep"]["sleepy.locked"] > 0
     assert sum(isinstance(event, CaseDone) for event in events) > 12, "one wait, not one per round"
-    assert session.open_questions()[0].startswith("sleepy.locked has hung on sleepy:asleep: ")
+    assert session.open_questions()[0].startswith("sleepy.locked hung on sleepy:asleep; ")
     hung = [result for result in engine.told if result.endings["sleepy:asleep"] is None]
     assert hung, "time-outs are blank in what engines are told"
     assert not any(verdict.kind is Kind.HANG for result in engine.told for verdict in result.verdicts)

@@ -121,7 +121,7 @@ def test_a_wrong_gradient_is_found_and_named(train: Callable[..., Any]) -> None:
 def test_where_layers_agree_alone_a_parting_is_rounding(train: Callable[..., Any]) -> None:
     trained = train(Trainers(gradient={B: lambda g: g * np.float32(1.01)}))
     assert judgements(trained)[A, B] is Judgement.PASS
-    assert "they part at step 1 in dense/kernel" in trainings(trained)[0].verdict.reason
+    assert "they diverge at step 1 in dense/kernel" in trainings(trained)[0].verdict.reason
 
 
 def test_a_loss_that_differs_on_equal_weights_does_not_pass(train: Callable[..., Any]) -> None:
@@ -140,7 +140,7 @@ def test_a_loss_that_differs_on_equal_weights_does_not_pass(train: Callable[...,
 
 def test_losses_that_differ_because_the_weights_do_are_no_fault_of_the_loss(train: Callable[..., Any]) -> None:
     trained = train(Trainers(gradient={B: lambda g: g * np.float32(1.5)}))
-    assert "they part at step 1 in dense/kernel" in trainings(trained)[0].verdict.reason
+    assert "they diverge at step 1 in dense/kernel" in trainings(trained)[0].verdict.reason
 
 
 def test_the_trainings_side_by_side(train: Callable[..., Any]) -> None:

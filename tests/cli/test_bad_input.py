@@ -157,7 +157,16 @@ class TestOptions:
             (["compare", "zoo:resnet20", "--fault", "keras:jax=gremlin"], "unknown fault 'gremlin'; known are"),
             (["compare", "zoo:resnet20", "--fault", "gremlin"], "is not TARGET=NAME or TARGET=FILE.py"),
             (["compare", "zoo:resnet20", "--fault", "keras:jax=none.py"], "no fault file at 'none.py'"),
-            (["compare", "zoo:resnet20", "--fail-on", "crimes"], "something unknown; known are defect"),
+            (["compare", "zoo:resnet20", "--fail-on", "crimes"], "unknown class 'crimes'; known are defect"),
+            (
+                ["compare", "zoo:resnet20", "--fail-on", "defect,undecidd"],
+                "unknown class 'undecidd' (did you mean undecided?)",
+            ),
+            (["compare", "zoo:lenet"], "no model 'lenet' in the zoo (did you mean lenet5?); there are lenet1"),
+            (["equiv", "--rule", "compild"], "unknown rule 'compild' (did you mean keras-jit-compile?)"),
+            (["fuzz", "--data", "mnits"], "unknown data set 'mnits' (did you mean mnist?)"),
+            (["fuzz", "--policies", "mixed_float_16"], "'mixed_float_16' (did you mean mixed_float16?)"),
+            (["precision", "--dtype", "flaot16"], "unknown dtype 'flaot16' (did you mean float16?)"),
             (["hunt", "--budget", "soon"], "'soon' is not a duration; expected for example 90s"),
             (["hunt", "--memory", "lots"], "'lots' is not a size; expected for example 500M"),
             (

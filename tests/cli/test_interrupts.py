@@ -42,5 +42,5 @@ def test_once_ends_with_a_report_twice_at_once(interrupts: int, code: int, said:
         process.wait(timeout=60)
     assert (process.returncode, lines + out.split()) == (code, said)
     assert "Traceback" not in err
-    assert err.splitlines()[0].endswith("(Ctrl-C again ends at once)")
+    assert err.splitlines()[0].endswith("(press Ctrl-C again to end at once)")
     assert err.splitlines()[-1].endswith("interrupted") is (interrupts == 2)

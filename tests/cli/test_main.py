@@ -15,7 +15,7 @@ import pytest
 from tensorparity import __version__
 from tensorparity.cli import main as module
 from tensorparity.cli.exit_codes import FailOn, exit_code
-from tensorparity.cli.main import COMMANDS, main
+from tensorparity.cli.main import COMMANDS, cli, main
 from tensorparity.cli.options import Duration, Size
 from tensorparity.core.errors import RunError, UsageError
 from tensorparity.core.finding import Class, Diagnosis, Finding
@@ -59,6 +59,21 @@ class TestHelp:
         shown = capsys.readouterr().out
         assert "--format" in shown
         assert "--quiet" in shown
+
+    @pytest.mark.parametrize("command", COMMANDS)
+    def test_every_option_says_what_it_is_for(self, command: str) -> None:
+        found = cli.get_command(click.Context(cli), command)
+        assert found is not None
+        silent = [p.opts for p in found.params if isinstance(p, click.Option) and not p.hidden and not p.help]
+        assert not silent
+
+    @pytest.mark.parametrize("command", ["replay", "reduce", "localize"])
+    def test_a_case_brings_its_own_targets_and_seed(self, command: str, capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SystemExit):
+            main([command, "-h"])
+        shown = " ".join(capsys.readouterr().out.split())
+        assert "The targets to run. [default: those of CASE]" in shown
+        assert "--seed" not in shown
 
     def test_no_command_shows_the_help_as_a_usage_error(self, capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit) as ended:

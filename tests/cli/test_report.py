@@ -177,7 +177,7 @@ class TestTwoRuns:
         ended = tensorparity("report", "--diff", *stores)
         assert (ended.code, ended.stderr) == (0, "")
         said = " ".join(ended.stdout.split())
-        assert said.startswith("1 new, 1 fixed, 1 still there: run 1, fuzz (after) beside run 1, fuzz (before).")
+        assert said.startswith("1 new, 1 fixed, 1 still there: run 1, fuzz (after) compared with run 1, fuzz (before).")
         assert "new: keras.layers.C with units=1 gives wrong numbers on keras:torch [muffin-c]" in said
         assert "fixed: keras.layers.A with units=1 gives wrong numbers on keras:torch [muffin-a]" in said
         assert "still there: keras.layers.B" in said

@@ -286,7 +286,7 @@ class TestTables:
         assert rows["keras:tensorflow / keras:torch"].split()[-4:] == ["total", "1", "0", "0"]
         assert rows["keras:tensorflow / keras:jax"].split()[-4:] == ["total", "0", "0", "0"]
         assert "In parentheses" not in text
-        assert "0 that nobody could build" in text
+        assert "0 that no target could build" in text
         assert "120.0 networks per minute" in text
 
     def test_on_the_page(self, campaign: Fuzz) -> None:

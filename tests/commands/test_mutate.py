@@ -86,7 +86,7 @@ def test_all_tables_are_printed_and_say_the_fraction_that_was_run() -> None:
     console = Console(width=200, record=True)
     render(facts(), console)
     text = console.export_text()
-    for title in ("Table 1", "Table 2", "Table 3", "Table 4", "Figure 4", "How invalid values are taken"):
+    for title in ("Table 1", "Table 2", "Table 3", "Table 4", "Figure 4", "How invalid values are handled"):
         assert title in text
     assert "4 of 500 variants" in text
     assert "3 defect, 1 precision" in text

@@ -30,7 +30,7 @@ from tensorparity.triage.examine import Examined, Examiner
 from tensorparity.triage.reduction.preparation import Prepared
 
 TARGETS = ("keras:torch", "onnxruntime", "openvino")
-REMARK = "not reduced, shown by the file: some.exporter takes no layers of ours"
+REMARK = "not reduced, shown by the model file: some.exporter takes no layers of ours"
 
 
 def test_an_exporter_is_shown_by_the_whole_file(

@@ -120,7 +120,7 @@ def test_a_layer_that_no_catalogue_knows_is_shown_by_the_file(tensorparity: Any,
     assert ended.code == 1, ended.stderr
     (finding,) = ended.document["findings"]
     assert (finding["suspects"], finding["node"]) == (["exporter:keras-tf2onnx"], "leaky#0")
-    assert any("shown by the file" in line for line in finding["evidence"])
+    assert any("shown by the model file" in line for line in finding["evidence"])
     path = folder / "mine" / finding["reproducer"]
     assert not path.read_text().startswith("# Not verified"), path.read_text()
     assert list(path.parent.glob("mine-*.keras"))

@@ -52,7 +52,7 @@ def test_what_is_said_of_it_names_the_loss_and_no_layer() -> None:
     first = tried(network(), raised(), [done()])[0]
     diagnosis = first.diagnosis((RAISED,), {RAISED: raised(), DONE: done()})
     assert (diagnosis.api, diagnosis.node) == ("keras.losses.Huber", None)
-    assert sentences(diagnosis)[-1] == f"{DONE} completed the same on the same inputs"
+    assert sentences(diagnosis)[-1] == f"{DONE} completed the same case on the same inputs"
 
 
 def test_there_is_no_loss_to_try_before_anybody_predicted_something() -> None:

@@ -283,7 +283,7 @@ def test_without_a_majority_the_papers_oracle_blames_nobody():
     steps = examiner.examine(generated(14))
     found = examiner.confirm()
     assert {(s.diagnosis.klass, s.diagnosis.suspects) for s in found} == {(Class.PRECISION, ())}
-    assert {sentences(s.diagnosis)[-1] for s in found} == {"no majority says which of them is wrong"}
+    assert {sentences(s.diagnosis)[-1] for s in found} == {"there is no majority to say which of them is wrong"}
     assert any(verdict.failed for step in steps for verdict in step.verdicts), "the pair is inconsistent all the same"
 
 

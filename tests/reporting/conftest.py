@@ -230,7 +230,7 @@ def trained() -> Facts:
         )
         + (LayerDrift("head", "head/bias", 0.0, TF, JAX),),
     )
-    reason = "they part at step 5 in conv2d_0/kernel (0.4 of its movement); rounding, at kinks"
+    reason = "they diverge at step 5 in conv2d_0/kernel (0.4 of its movement); rounding, at kinks"
     return compare(
         comparisons=(
             passing(TF, JAX),

@@ -60,7 +60,7 @@ def test_a_planted_fault_is_on_top_and_called_out_where_it_changed_nothing() -> 
     alerts = summarize(planted).alerts
     assert alerts == (
         "Fault avgpool-counts-padding is planted in onnxruntime.",
-        "The fault avgpool-counts-padding that is planted in onnxruntime changed nothing that was compared.",
+        "The fault avgpool-counts-padding planted in onnxruntime changed nothing that was compared.",
     )
     stream = io.StringIO()
     render_terminal(planted, Console(file=stream, width=200))
@@ -87,9 +87,12 @@ def test_what_there_was_no_time_to_confirm_is_said_where_nothing_was_found() -> 
 
 def test_a_case_that_was_replayed_without_the_accused_is_not_fixed() -> None:
     facts = Facts("replay", 0, FACTS.targets, {}, subject="case.tpcase")
-    assert summarize(facts).headline == "case.tpcase does not fail here: it is fixed."
+    assert summarize(facts).headline == "case.tpcase no longer fails here."
     elsewhere = summarize(replace(facts, accused=("keras:torch",)))
-    assert elsewhere.headline == "case.tpcase does not fail on keras:jax and onnxruntime; it was found on keras:torch."
+    assert (
+        elsewhere.headline
+        == "case.tpcase does not fail on keras:jax and onnxruntime; the failure was found on keras:torch."
+    )
     assert elsewhere.tone is Tone.UNDECIDED
 
 
@@ -99,7 +102,7 @@ def test_nan_in_the_users_data_is_said_first() -> None:
     assert given.not_finite == {"x": 2}
     assert Data({"x": x}).not_finite == {}, "nobody but ourselves is to blame for what we draw"
     alert = words.not_finite(given.not_finite)[0]
-    assert alert.startswith("The data holds NaN or infinite values (2 in x)")
+    assert alert.startswith("The data contains NaN or infinite values (2 in x)")
     assert summarize(replace(FACTS, alerts=(alert,))).alerts == (alert,)
     assert words.not_finite({}) == []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,9 +18,11 @@ from .test_map_in_browser import CHROMIUM, Browser
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on PATH")
 Sample = Callable[[str], Facts]
-#: The page itself takes a tenth of this; a loaded machine takes the rest.
-SECONDS = 10.0
-_TIME = "performance.now() / 1000"
+#: Thousands of findings open in a second: on two cores in 0.4 s, of which 0.2 s are CPU time of the page's process.
+SECONDS = 1.0
+#: A loaded machine may be late; the same page is opened so often until it is in time once.
+_TRIES = 5
+_READY = "performance.getEntriesByName('ready')[0].startTime / 1000"
 _SCRIPT_DONE = "performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd / 1000"
 
 
@@ -34,11 +37,17 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 def test_it_can_be_used_at_once_at_any_width(
     browser: Browser, sample: Sample, tmp_path: Path, capsys: pytest.CaptureFixture[str], count: int
 ) -> None:
-    browser.open(html.render(many(sample("one_defect"), count)), tmp_path)
-    parsed, ready = browser.run(_SCRIPT_DONE), browser.run(_TIME)
-    with capsys.disabled():
-        sys.stdout.write(f"\n{count} findings: parsed after {parsed:.2f} s, can be used after {ready:.2f} s\n")
+    page = html.render(many(sample("one_defect"), count))
+    for _ in range(_TRIES):
+        browser.open(page, tmp_path)
+        parsed, ready, computed = browser.run(_SCRIPT_DONE), browser.run(_READY), _cpu_seconds(browser)
+        with capsys.disabled():
+            said = f"parsed after {parsed:.2f} s, can be used after {ready:.2f} s, CPU {computed:.2f} s"
+            sys.stdout.write(f"\n{count} findings: {said}\n")
+        if ready < SECONDS:
+            break
     assert ready < SECONDS
+    assert computed < SECONDS
     assert browser.run("document.querySelectorAll('#findings > .finding').length") == min(count, 100)
     assert browser.run("document.querySelectorAll('#findings > .finding[open]').length") == 1
     for width, dark in itertools.product((1280, 390), (False, True)):
@@ -49,6 +58,74 @@ def test_it_can_be_used_at_once_at_any_width(
         background = browser.run("getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).map(Number)")
         assert (max(background[:3]) < 100) is dark
     assert not browser.errors
+
+
+def _cpu_seconds(browser: Browser) -> float:
+    """What the page's process has computed so far, all of its threads together."""
+    browser.call("Performance.enable", timeDomain="threadTicks")
+    found = {metric["name"]: metric["value"] for metric in browser.call("Performance.getMetrics")["metrics"]}
+    return float(found["ProcessTime"])
+
+
+_FOLDED = "[...document.querySelectorAll('details:not([open])')].length"
+#: What the page is like when it is about to be printed; whoever listens last sees what the others have done.
+_NOTED = """addEventListener('beforeprint', () => {
+    window.printed = {
+        folded: document.querySelectorAll('details:not([open])').length,
+        cards: document.querySelectorAll('#findings > .finding').length,
+        scripts: document.querySelectorAll('.finding pre').length,
+    };
+})"""
+
+
+def test_paper_shows_everything_and_the_page_is_folded_again(browser: Browser, sample: Sample, tmp_path: Path) -> None:
+    facts = many(sample("one_defect"), 150)
+    scripts = {finding.id: "print(1)\n" for finding in facts.findings}
+    facts = replace(facts, scripts=scripts, comparisons=sample("one_defect").comparisons)
+    browser.open(html.render(facts), tmp_path)
+    before = browser.run(_FOLDED)
+    browser.run(_NOTED)
+    browser.call("Page.printToPDF")
+    assert browser.run("window.printed") == {"folded": 0, "cards": 150, "scripts": 150}
+    assert before > 100
+    assert browser.run("document.querySelectorAll('.finding[open]').length") == 1, "folded again"
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    shown = "(name) => [...document.querySelectorAll(name)].some((part) => getComputedStyle(part).display !== 'none')"
+    assert not browser.run(f"({shown})('.tools')"), "nobody filters paper"
+    assert not browser.run(f"({shown})('.copy')")
+    assert browser.run(f"({shown})('.layers button')"), "these are the names of the layers"
+    browser.call("Emulation.setEmulatedMedia", media="")
+    assert not browser.errors
+
+
+def test_the_list_is_used_by_keyboard(browser: Browser, sample: Sample, tmp_path: Path) -> None:
+    browser.open(html.render(many(sample("one_defect"), 12)), tmp_path)
+    here = "[...document.querySelectorAll('.finding > summary')].indexOf(document.activeElement)"
+    opened = "[...document.querySelectorAll('.finding')].flatMap((card, place) => card.open ? [place] : [])"
+    browser.run("document.querySelector('#finding-tools output').scrollIntoView()")
+    browser.run("document.querySelector('#finding-tools select.grouping').focus()")
+    _press(browser, "Tab", 9)
+    assert browser.run(here) == 0
+    _press(browser, "ArrowUp", 38)
+    _press(browser, "ArrowDown", 40)
+    _press(browser, "ArrowDown", 40)
+    assert browser.run(here) == 2
+    _press(browser, "Enter", 13, "\r")
+    assert browser.run(opened) == [0, 2]
+    _press(browser, "ArrowUp", 38)
+    assert browser.run(here) == 1
+    assert not browser.errors
+
+
+def _press(browser: Browser, key: str, code: int, text: str = "") -> None:
+    pressed = {"key": key, "code": key, "windowsVirtualKeyCode": code, **({"text": text} if text else {})}
+    browser.call("Input.dispatchKeyEvent", type="keyDown", **pressed)
+    browser.call("Input.dispatchKeyEvent", type="keyUp", key=key, code=key, windowsVirtualKeyCode=code)
+
+
+def test_flags_and_versions_are_folded(sample: Sample) -> None:
+    text = html.render(sample("one_defect"))
+    assert '<details class="plain">\n  <summary>Targets, versions and flags</summary>' in text
 
 
 def test_findings_are_grouped_the_worst_of_each_first(browser: Browser, sample: Sample, tmp_path: Path) -> None:

@@ -248,4 +248,4 @@ def test_thousands_of_findings_open_at_once_and_are_found(sample: Sample, tmp_pa
     dom = _browse(unfenced.replace("</body>", asking), tmp_path, "--dump-dom", "--virtual-time-budget=20000")
     told = dict(re.findall(r'data-(seconds|drawn|found|told)="([^"]*)"', dom.partition(">")[2][:2000] or dom))
     assert told["drawn"] == str(min(count, 100))
-    assert (told["found"], told["told"]) == ("1", f"1 of {count}")
+    assert (told["found"], told["told"]) == ("1", f"1 of {count:,}")

@@ -86,7 +86,7 @@ def test_a_difference_that_is_no_defect_blames_nobody(sample: Sample) -> None:
     facts = _changed(sample("one_defect"), klass=Class.PRECISION, suspects=())
     assert summarize(facts).headline == (
         "zoo:lenet5 differs between 2 pairs of targets, but no defect was found: "
-        "precision (rounding or an ill-conditioned case; nobody is to blame)."
+        "precision (rounding or an ill-conditioned case; no target is wrong)."
     )
     assert summarize(facts).tone is Tone.UNDECIDED
 
@@ -96,7 +96,7 @@ def test_a_difference_without_diagnosis_is_not_decided(sample: Sample) -> None:
     assert facts.comparisons is not None
     summary = summarize(replace(facts, findings=(), comparisons=facts.comparisons[:2]))
     assert summary.headline == (
-        "zoo:lenet5 differs between keras:tensorflow and keras:torch; who is wrong is not decided."
+        "zoo:lenet5 differs between keras:tensorflow and keras:torch; which target is wrong is not decided."
     )
 
 
@@ -138,11 +138,13 @@ def test_nothing_to_compare(sample: Sample) -> None:
 
 def test_replay(sample: Sample) -> None:
     facts = sample("replayed")
-    assert summarize(replace(facts, findings=())).headline == "findings/7f3a/case.zip does not fail here: it is fixed."
+    assert summarize(replace(facts, findings=())).headline == "findings/7f3a/case.zip no longer fails here."
     unclear = replace(facts, findings=(), stats={"undecided": 1})
     assert summarize(unclear).headline == "It is not decided whether findings/7f3a/case.zip still fails."
     precise = _changed(facts, klass=Class.SPECIFICATION, suspects=())
-    assert summarize(precise).headline.endswith("still fails. It is no defect: documented freedom; both are right.")
+    assert summarize(precise).headline.endswith(
+        "still fails, but this is not a defect: the documentation allows both; neither is wrong."
+    )
 
 
 def test_inspections(sample: Sample) -> None:

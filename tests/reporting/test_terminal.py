@@ -166,8 +166,8 @@ def test_hunt_with_findings(sample: Sample) -> None:
 
         class         findings  meaning
         ───────────────────────────────────────────────────────────────────────────────
-        defect        5         somebody is wrong
-        precision     11        rounding or an ill-conditioned case; nobody is to blame
+        defect        5         at least one target is wrong
+        precision     11        rounding or an ill-conditioned case; no target is wrong
         flaky         1         failed in some repeats only; not counted as new
 
         Defect 1: keras.layers.Conv2D with padding='same', strides=2 gives wrong numbers

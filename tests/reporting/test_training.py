@@ -72,11 +72,11 @@ class TestHeadline:
             Parting(A, B, 4, "z/kernel", 1.0),
         )
         assert headline(replace(training(20), partings=partings)) == (
-            "20 steps on the same batches; the weights part at step 4 in z (kernel)."
+            "20 steps on the same batches; the weights diverge at step 4 in z (kernel)."
         )
 
     def test_says_so_where_they_stay_together(self) -> None:
-        assert headline(training(1)).endswith("1 step on the same batches; the weights stay together.")
+        assert headline(training(1)).endswith("1 step on the same batches; the weights stay close together.")
 
     def test_one_training_alone_is_no_comparison(self) -> None:
         assert "fewer than two" in headline(Training(3, 1e-3, {A: (1.0, 1.0, 1.0)}))
@@ -127,8 +127,8 @@ class TestPages:
         stream = io.StringIO()
         terminal.render(sample("trained"), Console(file=stream, width=80))
         text = stream.getvalue()
-        assert "the weights part at step 5 in conv2d_0" in text
-        assert text.count("< the weights part") == 1
+        assert "the weights diverge at step 5 in conv2d_0" in " ".join(text.split())
+        assert text.count("< diverging") == 1
         assert text.index("conv2d_0      kernel") < text.index("conv2d_2      kernel")
         table = text[text.index("pair") : text.index("against float64")]
         assert "training" not in table, "trainings have a table of their own"
@@ -138,7 +138,7 @@ class TestPages:
         text = html.render(sample("trained"))
         assert text.count("<polyline") == 5
         assert text.index('id="high-precision"') < text.index('id="training"')
-        assert 'class="parts" title="the weights part here"><td>5</td>' in text
+        assert 'class="parts" title="the weights diverge here"><td>5</td>' in text
 
     def test_the_document_holds_them(self, sample: Sample) -> None:
         document = sample("trained").document()

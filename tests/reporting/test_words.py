@@ -15,7 +15,16 @@ from tensorparity.core.evidence import WORDS, Evidence, in_words, observed
 from tensorparity.core.finding import Class, Diagnosis, Finding
 from tensorparity.core.jsontext import canonical, parse
 from tensorparity.core.verdict import Kind, Stage
-from tensorparity.reporting.words import SENTENCES, in_short, sentence, sentences, title, with_words
+from tensorparity.reporting.words import (
+    SENTENCES,
+    in_short,
+    never_ran,
+    never_trained,
+    sentence,
+    sentences,
+    title,
+    with_words,
+)
 
 TORCH = "keras:torch"
 WHERE: dict[str, Any] = {"layer": "conv_1", "op": "Conv2D", "how": "forward", "against": "reference"}
@@ -79,8 +88,12 @@ class TestSentences:
                     api="keras.layers.MaxPooling2D",
                     parameters={"pool_size": 3, "padding": "same"},
                 ),
-                "keras:tensorflow: the process died of SIGFPE in "
+                "keras:tensorflow: the process was killed by SIGFPE in "
                 "keras.layers.MaxPooling2D(pool_size=3, padding='same')",
+            ),
+            (
+                observed("ended", target=TORCH, status="crashed", type="exit code 3", message=""),
+                "keras:torch: the process ended with exit code 3",
             ),
             (
                 observed("ended", target=TORCH, status="raised", type="ValueError", message="no such axis"),
@@ -128,7 +141,7 @@ class TestTitles:
     @pytest.mark.parametrize(
         ("found", "said"),
         [
-            (finding(Kind.SHAPE), f"{CROP} gives another shape on keras:torch"),
+            (finding(Kind.SHAPE), f"{CROP} gives a different shape on keras:torch"),
             (finding(Kind.ERROR, RAISED), f"{CROP} raises ValueError on keras:torch"),
             (finding(Kind.ERROR), f"{CROP} raises an exception on keras:torch"),
             (finding(Kind.HANG), f"{CROP} never ends on keras:torch"),
@@ -158,7 +171,7 @@ class TestTitles:
         found = finding(Kind.SHAPE)
         assert in_short(found) == "wrong (shape), stage forward"
         stopped = Finding(**{**_fields(found), "reduced": False, "not_reduced": "out of time"})
-        assert in_short(stopped) == "wrong (shape), stage forward; not reduced to its end: out of time"
+        assert in_short(stopped) == "wrong (shape), stage forward; not fully reduced: out of time"
 
     def test_through_what_users_meet_it(self) -> None:
         through = ("keras.layers.Conv1D", "keras.layers.Conv2D")
@@ -175,16 +188,20 @@ class TestEquivalences:
     @pytest.mark.parametrize(
         ("rule", "differs", "said"),
         [
-            ("strided", {}, "gives other numbers than the same call on strided memory"),
+            ("strided", {}, "gives different numbers from the same call on strided memory"),
             ("strided", {"wrong": 1}, "gives wrong numbers on strided memory"),
             ("by-element", {"wrong": 0, "kind": "nan"}, "differs in NaN or infinity from the same call element by"),
-            ("meta", {"kind": "dtype"}, "gives another dtype than the same call on the meta device"),
+            ("meta", {"kind": "dtype"}, "gives a different dtype from the same call on the meta device"),
             ("xla-captured", {"kind": "error", "wrong": 1}, "raises compiled by XLA, its inputs as constants, and"),
             ("vmap", {"kind": "error", "wrong": 0}, "raises where the same call mapped by vmap does not"),
-            ("slopes", {"name": "gradient:input:x", "wrong": 0}, "has another gradient than the same call by slopes"),
-            ("shifted-and-aot", {"wrong": 1}, "gives wrong numbers on memory that begins elsewhere, compiled by aot"),
+            (
+                "slopes",
+                {"name": "gradient:input:x", "wrong": 0},
+                "has a different gradient from the same call by finite differences",
+            ),
+            ("shifted-and-aot", {"wrong": 1}, "gives wrong numbers on memory at a different offset, compiled by aot"),
             ("cast-float16-float32", {"wrong": 1}, "gives wrong numbers in float16"),
-            ("pad-unpad", {}, "than an equivalent computation by the rule 'pad-unpad'"),
+            ("pad-unpad", {}, "from an equivalent computation by the rule 'pad-unpad'"),
         ],
     )
     def test_a_title_says_what_the_rule_is_about(self, rule: str, differs: dict[str, Any], said: str) -> None:
@@ -195,8 +212,8 @@ class TestEquivalences:
     @pytest.mark.parametrize(
         ("name", "wrong", "said"),
         [
-            ("0", 1, "result 0: the other side is held to be wrong"),
-            ("gradient:input:x", 0, "the gradient by x: the plain call is held to be wrong"),
+            ("0", 1, "result 0: the other side is considered wrong"),
+            ("gradient:input:x", 0, "the gradient by x: the plain call is considered wrong"),
             ("", None, "the call: nothing says which of the two is wrong"),
         ],
     )
@@ -235,15 +252,22 @@ class TestStored:
 @pytest.mark.parametrize(
     ("tried", "missing", "needed", "said"),
     [
-        (["threads=2"], [], [], "seen always: as libraries are installed, and with threads=2"),
+        (["threads=2"], [], [], "seen under every setting tried: the default and threads=2"),
         (
             ["A=0", "A=1", "A=2", "threads=2"],
             ["A=0"],
             ["A=1"],
             "seen only with A=1, also with A=2; not seen with A=0; no difference with threads=2",
         ),
-        (["A=0"], ["A=0"], [], "seen as libraries are installed; not seen with A=0"),
+        (["A=0"], ["A=0"], [], "seen with the default settings; not seen with A=0"),
     ],
 )
 def test_under_which_settings_it_is_seen(tried: list[str], missing: list[str], needed: list[str], said: str) -> None:
     assert sentence(observed("settings", tried=tried, missing=missing, needed=needed)) == said
+
+
+def test_a_verb_goes_with_the_number_of_targets() -> None:
+    assert never_ran(["backward"], [TORCH]) == "backward never ran: keras:torch does not support it"
+    both = never_ran(["loss", "backward"], [TORCH, "onnxruntime"])
+    assert both == "loss and backward never ran: keras:torch and onnxruntime do not support them"
+    assert never_trained([TORCH]).startswith("the model was not trained: keras:torch does not support training")

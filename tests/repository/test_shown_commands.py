@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
+from tensorparity.cli import settings_page
 from tensorparity.cli.main import COMMANDS as COMMANDS_OF_THE_PROGRAM
 from tensorparity.cli.main import cli
 from tensorparity.cli.page import page
@@ -57,6 +58,16 @@ def test_the_limit_that_the_guide_names_is_the_one_that_is_used() -> None:
 def test_the_reference_is_what_the_code_says() -> None:
     again = "python -m tensorparity.cli.page > docs/reference.md"
     assert (ROOT / "docs" / "reference.md").read_text(encoding="utf-8") == page(), f"run {again}"
+
+
+def test_the_settings_are_what_the_code_says() -> None:
+    path = "docs/guide/configuration.md"
+    page = (ROOT / path).read_text(encoding="utf-8")
+    assert page == settings_page.written(page), f"run python -m tensorparity.cli.settings_page {path}"
+
+
+def test_every_setting_has_a_meaning_and_no_other_has_one() -> None:
+    assert set(settings_page.MEANINGS) == {setting for setting, _ in settings_page.declared()}
 
 
 @pytest.mark.slow

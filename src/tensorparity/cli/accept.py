@@ -21,7 +21,13 @@ from .options import DEFAULT_OUT, format_option, show
 @click.option(
     "--store", metavar="URL", help="The folder or database that holds the finding.  [default: the --out folder]"
 )
-@click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_OUT, show_default=True)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=DEFAULT_OUT,
+    show_default=True,
+    help="The folder that the run has written.",
+)
 @format_option
 def command(
     identity: str,
@@ -36,7 +42,7 @@ def command(
 ) -> int:
     """Accept finding ID as a known difference: it is written into tensorparity.toml and no longer fails a run.
 
-    It is still counted in every report, and called out once nothing matches it.
+    Every report still counts it, and says so when nothing matches it any more.
     """
     from ..commands.known_differences import accept, find_finding, model_of_finding
     from ..reporting.facts import Facts
@@ -47,7 +53,7 @@ def command(
         finding = find_finding(opened, identity)
         model = model_of_finding(opened, identity)
     entry = accept(finding, reason, link, expires.date() if expires else None, pattern, model=model)
-    note = f"{entry.name} is a known difference now, in {CONFIG}"
+    note = f"{entry.name} is now a known difference, listed in {CONFIG}"
     if output_format == "json":
         show(Facts("accept", 0, (), {}, (finding,), notes=(note,)), output_format, quiet)
     elif not quiet:

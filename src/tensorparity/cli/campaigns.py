@@ -19,9 +19,8 @@ import click
 from ..reporting.facts import Facts
 from .exit_codes import FailOn, exit_code
 from .options import (
-    DEFAULT_OUT,
-    OutFolder,
     case_options,
+    out_option,
     reducing_options,
     reducing_settings,
     runner_settings,
@@ -219,7 +218,7 @@ def campaign_options(
         click.option(
             "--store", metavar="URL", help=f"The folder or database that keeps {kept}.  [default: the --out folder]"
         ),
-        click.option("--out", type=OutFolder(), default=DEFAULT_OUT, show_default=True),
+        out_option,
         *([reducing_options] if reduces else []),
         *([settings_option] if tries_settings else []),
         running_options,
@@ -233,4 +232,4 @@ _RESUME = click.option("--resume", is_flag=True, help="Continue the last run wit
 
 def case_run_options(function: F) -> Any:
     """Add the options of a command about one case; it is called with ``run`` and ``case``, what the user named."""
-    return _case(_run_of(_make_run, (case_options, running_options))(function))
+    return _case(_run_of(_make_run, (case_options,))(function))

@@ -58,12 +58,24 @@ def _stress(stress: bool, stress_generations: int, weight_tolerance: float) -> A
 
 @click.command("compare")
 @click.argument("model")
-@click.option("--data", type=click.Path(path_type=Path), help="An .npz with x (or one array per input) and y.")
-@click.option("--input", "draws", multiple=True, metavar="NAME=SHAPE:dtype:low..high", help="How to draw an input.")
+@click.option(
+    "--data", type=click.Path(path_type=Path), help="An .npz file with x (or one array per input) and labels y."
+)
+@click.option(
+    "--input",
+    "draws",
+    multiple=True,
+    metavar="NAME=SHAPE:dtype:low..high",
+    help="Shape, dtype and range of an input that is drawn at random.",
+)
 @click.option("--instances", type=click.IntRange(min=1), help="Use at most this many inputs.")
 @click.option("--cases", type=click.IntRange(min=1), help="The same as --instances.")
-@click.option("--budget", type=Duration(), help="Time for the whole run, a third of it for confirming and reducing.")
-@click.option("--batch-size", type=click.IntRange(min=1), help="Batch size of predict.  [default: the library's]")
+@click.option(
+    "--budget", type=Duration(), help="Time for the whole run; a third of it is reserved for confirming and reducing."
+)
+@click.option(
+    "--batch-size", type=click.IntRange(min=1), help="Batch size in which the model runs.  [default: the library's]"
+)
 @click.option(
     "--batch-sizes",
     type=Counts(),
@@ -72,7 +84,10 @@ def _stress(stress: bool, stress_generations: int, weight_tolerance: float) -> A
 )
 @click.option("--threads", type=Counts(), default=(), help="Run each target with each of these numbers of threads.")
 @click.option(
-    "--repeat", type=click.IntRange(min=1), default=1, help="Run each target this often, and compare it with itself."
+    "--repeat",
+    type=click.IntRange(min=1),
+    default=1,
+    help="Run each target this many times, and compare it with itself.",
 )
 @click.option(
     "--steps", type=click.IntRange(min=1), help="Also train for this many steps on every target, and compare."
@@ -81,26 +96,42 @@ def _stress(stress: bool, stress_generations: int, weight_tolerance: float) -> A
     "--optimizer", default="SGD", show_default=True, metavar="NAME[:param=value,...]", help="The optimizer of --steps."
 )
 @click.option("--loss", metavar="NAME[:param=value,...]", help="The loss of --steps.  [default: chosen by the labels]")
-@click.option("--class-threshold", type=float, help="CRADLE's T_C.  [default: 8, for k = 5]")
-@click.option("--mad-threshold", type=float, help="CRADLE's T_M.  [default: 0.2]")
-@click.option("--accuracy-threshold", type=float, help="T_AC of --metric accuracy, in percent.  [default: 0]")
+@click.option(
+    "--class-threshold", type=float, help="CRADLE's threshold T_C of the class distance.  [default: 8, for k = 5]"
+)
+@click.option("--mad-threshold", type=float, help="CRADLE's threshold T_M of the MAD distance.  [default: 0.2]")
+@click.option("--accuracy-threshold", type=float, help="Threshold T_AC of --metric accuracy, in percent.  [default: 0]")
 @click.option(
     "--metric",
     type=click.Choice(["auto", "class", "mad", "accuracy"]),
     default="auto",
-    help="What decides for --oracle cradle: by the task, or MAD for classifiers too, or top-k accuracy.",
+    help="What --oracle cradle measures: by the task (auto), class distance, MAD distance or top-k accuracy.  "
+    "[default: auto]",
 )
 @click.option(
     "--k",
     type=click.IntRange(min=1),
     default=5,
-    help="CRADLE's k; T_C and the bins are scaled with it.  [default: 5]",
+    help="CRADLE's k, by which T_C and the bins are scaled.  [default: 5]",
 )
-@click.option("--threshold-study", is_flag=True, help="Also count what other thresholds of CRADLE's would report.")
+@click.option("--threshold-study", is_flag=True, help="Also count what other thresholds would report.")
 @click.option("--protocol", type=click.Choice(["paper"]), help="CRADLE as published: --oracle cradle and nothing else.")
-@click.option("--share", type=click.FloatRange(0, 100), default=0.0, help="CRADLE's p, in percent.  [default: 0]")
-@click.option("--localize", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
-@click.option("--stress", is_flag=True, help="Search the data's range for the input on which targets differ most.")
+@click.option(
+    "--share",
+    type=click.FloatRange(0, 100),
+    default=0.0,
+    help="CRADLE's p: the share of inputs, in percent, that must exceed the threshold.  [default: 0]",
+)
+@click.option(
+    "--localize",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    show_default=True,
+    help="Run each layer alone: where outputs differ (auto), always or never.",
+)
+@click.option(
+    "--stress", is_flag=True, help="Search within the data's range for the input on which targets differ most."
+)
 @click.option(
     "--stress-generations",
     type=click.IntRange(min=1),
@@ -117,7 +148,10 @@ def _stress(stress: bool, stress_generations: int, weight_tolerance: float) -> A
 )
 @click.option("--redact", is_flag=True, help="Leave inputs, outputs and scripts out of the reports.")
 @campaign_options(
-    "What decides: parity, or cradle as in the paper.", default="parity", resumable=False, tries_settings=False
+    "The oracle that decides: parity, or cradle as in the paper.",
+    default="parity",
+    resumable=False,
+    tries_settings=False,
 )
 @gathered("data", _data)
 @gathered("training", _training)
@@ -140,10 +174,11 @@ def command(
     stress: Any,
     redact: bool,
 ) -> int:
-    """Compare MODEL (a .keras, .h5 or .onnx file, app:NAME or zoo:NAME) across targets: is it the same everywhere?
+    """Compare MODEL across targets: is it the same everywhere?
 
-    If not, the guilty layer and the target that is wrong are named, and each defect is reduced to a script.
-    Exits 0 where nothing is wrong, 1 where something is.
+    MODEL is a .keras, .h5, .onnx or .pt2 file, MODULE:FUNCTION, app:NAME or zoo:NAME. If it differs, the layer and the
+    target that is wrong are named, and each defect is reduced to a script. Exits 0 if nothing is wrong, 1 if something
+    is.
     """
     from ..commands.compare import CompareSettings, compare
     from ..generators.training import Schedule

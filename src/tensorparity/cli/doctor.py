@@ -12,7 +12,7 @@ from .options import Duration, format_option, show
 @click.option("--deadline", type=Duration(), default=120.0, help="CPU time that one target may take.  [default: 120s]")
 @format_option
 def command(targets: str | None, deadline: float, output_format: str, quiet: bool) -> int:
-    """Start every installed target, run a small case on it, and say what is broken and why."""
+    """Start every installed target, run a small case on it, and explain what is broken."""
     from ..commands.checkup import examine_targets
     from .progress import progress
 

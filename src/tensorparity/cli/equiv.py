@@ -32,7 +32,7 @@ from .options import Duration, show, split_names
 @click.option("--list", "only_list", is_flag=True, help="List what would be tested, without running it.")
 @click.option("--budget", type=Duration(), default=None, help="Time for the whole run.  [default: no limit]")
 @click.option("--cases", type=click.IntRange(min=0), help="Run exactly this many cases.")
-@campaign_options("What decides; eagle is the paper's rule.")
+@campaign_options("The oracle that decides; eagle is the paper's rule.")
 def command(
     run: Run,
     rules: tuple[str, ...],
@@ -42,7 +42,7 @@ def command(
     budget: float | None,
     cases: int | None,
 ) -> int:
-    """Compute every function of a library in two ways that must agree: compiled, padded, strided, saved, ..."""
+    """Compute every function of a library in two ways that must agree: plain and compiled, padded, saved, ..."""
     from ..commands.equiv import EquivSettings, choose_libraries, equiv, list_equivalences
     from ..commands.hunt import HuntSettings
     from ..reporting.equiv_tables import render

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from ..core.finding import Class
+from ..core.near_misses import meant
 from ..core.severity import Severity
 from ..reporting.facts import Facts
 
@@ -44,11 +45,11 @@ class FailOnOption(click.ParamType[FailOn]):
             return value
         names = [part.strip() for part in str(value).split(",") if part.strip()]
         extra = {name for name in names if name in (UNDECIDED, DIGITS)}
-        try:
-            classes = tuple(Class(name) for name in names if name not in extra)
-        except ValueError:
-            known = ", ".join([*(item.value for item in Class), UNDECIDED, DIGITS])
-            self.fail(f"{value!r} names something unknown; known are {known}", param, ctx)
+        known = [*(item.value for item in Class), UNDECIDED, DIGITS]
+        for name in names:
+            if name not in known:
+                self.fail(f"unknown class {name!r}{meant(name, known)}; known are {', '.join(known)}", param, ctx)
+        classes = tuple(Class(name) for name in names if name not in extra)
         return FailOn(classes if classes or not extra else (Class.DEFECT,), UNDECIDED in extra, DIGITS in extra)
 
 

@@ -43,7 +43,7 @@ def _rule(threshold: float | None, epsilon: float | None) -> dict[str, float]:
     "--budget",
     type=Duration(),
     default=300.0,
-    help="Time for the whole run, a third of it for confirming and reducing.  [default: 5m]",
+    help="Time for the whole run; a third of it is reserved for confirming and reducing.  [default: 5m]",
 )
 @click.option("--layers", default="", metavar="A,B,...", help="Layers to choose from.  [default: the whole catalogue]")
 @click.option(
@@ -52,31 +52,48 @@ def _rule(threshold: float | None, epsilon: float | None) -> dict[str, float]:
     show_default=True,
     help="Stages to compare.",
 )
-@click.option("--data", default="", metavar="NAME,...", help="Data sets whose shapes the networks take, or paper.")
+@click.option(
+    "--data",
+    default="",
+    metavar="NAME,...",
+    help="Data sets whose input shapes the networks use, or paper for the paper's.",
+)
 @click.option(
     "--policies",
     default="",
     metavar="NAME,...",
-    help="Dtype policies of the networks: float32, float64, mixed_float16, ...; by default all, float32 mostly.",
+    help="Dtype policies of the networks: float32, float64, mixed_float16, ...  [default: all, mostly float32]",
 )
 @click.option("--unit", is_flag=True, help="One layer per network, with reshaping around it (the paper's Muffin-UT).")
-@click.option("--plain", is_flag=True, help="Networks as in the paper, by 1/(c+1) alone; see --protocol.")
+@click.option("--plain", is_flag=True, help="Choose layers as in the paper, by 1/(c+1) alone; see --protocol.")
 @click.option(
     "--protocol",
     type=click.Choice(["paper"]),
     help="Muffin as published: its structures, data sets, stages and rule, in training, and nothing else.",
 )
-@click.option("--threshold", type=click.FloatRange(min=0), help="t of --oracle muffin.  [default: 0.15]")
-@click.option("--epsilon", type=click.FloatRange(min=0), help="epsilon of --oracle muffin.  [default: 1e-5]")
-@click.option("--vertices", type=click.IntRange(min=1), default=30, show_default=True, help="MAX_v of the paper.")
-@click.option("--cells", type=click.IntRange(min=1), default=5, show_default=True, help="MAX_c of the paper.")
+@click.option("--threshold", type=click.FloatRange(min=0), help="The threshold t of --oracle muffin.  [default: 0.15]")
+@click.option("--epsilon", type=click.FloatRange(min=0), help="The epsilon of --oracle muffin.  [default: 1e-5]")
+@click.option(
+    "--vertices",
+    type=click.IntRange(min=1),
+    default=30,
+    show_default=True,
+    help="Most vertices of a network, the paper's MAX_v.",
+)
+@click.option(
+    "--cells",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    help="Most cells of a network, the paper's MAX_c.",
+)
 @click.option(
     "--line-coverage",
     default="",
     metavar="PACKAGE",
     help="Count the Python lines of a package that are executed, for example keras; slow.",
 )
-@campaign_options("What decides; muffin is the paper's rule.  [default: training_step]")
+@campaign_options("The oracle that decides; muffin is the paper's rule.  [default: training_step]")
 @gathered("networks", _networks)
 @gathered("rule", _rule)
 def command(
@@ -90,7 +107,7 @@ def command(
     rule: dict[str, float],
     line_coverage: str,
 ) -> int:
-    """Generate networks and compare a training step of each across targets: forward, loss, backward, update."""
+    """Generate networks and compare one training step of each across targets: forward, loss, backward, update."""
     from ..commands.fuzz import FuzzSettings, fuzz, read_single_cases, read_stages
     from ..oracles.kinds import MUFFIN
     from ..reporting.fuzz_tables import render

@@ -13,7 +13,7 @@ from .options import Duration, split_names
     "--budget",
     type=Duration(),
     default=300.0,
-    help="Time for the whole run, a third of it for confirming and reducing.  [default: 5m]",
+    help="Time for the whole run; a third of it is reserved for confirming and reducing.  [default: 5m]",
 )
 @click.option(
     "--cases", type=click.IntRange(min=0), help="Run exactly this many cases per engine, instead of a budget."
@@ -27,10 +27,10 @@ from .options import Duration, split_names
     help="Run only these engines; may be repeated.",
 )
 @campaign_options(
-    "What decides: parity, or as in the papers cradle (models) or muffin (training steps).  [default: parity]"
+    "The oracle that decides: parity, or from the papers cradle (models) or muffin (training steps).  [default: parity]"
 )
 def command(run: Run, budget: float, cases: int | None, engines: tuple[str, ...]) -> int:
-    """Run all engines under one budget against the installed targets; the main job."""
+    """Run all engines under one budget against the installed targets."""
     from ..commands.hunt import HuntSettings, hunt
     from ..targets.selection import choose_for_hunt, native_libraries
 

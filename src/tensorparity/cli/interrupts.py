@@ -12,7 +12,7 @@ from types import FrameType
 
 #: What an interrupted run ends with.
 INTERRUPTED = 3
-_ONCE = "tensorparity: interrupted; ending with what there is (Ctrl-C again ends at once)\n"
+_ONCE = "tensorparity: interrupted; ending with what was found so far (press Ctrl-C again to end at once)\n"
 _TWICE = "tensorparity: interrupted\n"
 #: Gives a terminal its cursor back, which a live view has hidden.
 _SHOW_CURSOR = "\x1b[?25h"

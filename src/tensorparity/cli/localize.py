@@ -14,11 +14,12 @@ from .options import case_file
     type=click.Choice(["replay", "audee"]),
     default="replay",
     show_default=True,
-    help="audee also tries other values of each parameter of a guilty layer, and names those that are guilty.",
+    help="replay runs each layer alone; audee also tries other values of a guilty layer's parameters, and names "
+    "those that matter.",
 )
 @case_run_options
 def command(run: Run, case: str, by: str) -> int:
-    """Find the layer of CASE's model where the difference arises: each runs alone, on identical inputs, everywhere.
+    """Find the layer of CASE's model where the difference arises: each layer runs alone, on identical inputs.
 
     The HTML report has the map. Exits 1 if a layer is wrong, 0 if none is, 3 if the case cannot run.
     """

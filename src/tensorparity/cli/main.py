@@ -16,20 +16,20 @@ from .interrupts import INTERRUPTED, two_interrupts
 
 #: Command, module, one line for ``--help``; the module is imported when the command is used.
 COMMANDS = {
-    "hunt": ("hunt", "All engines under one budget against the installed targets."),
-    "compare": ("compare", "A model across targets: is it the same, and if not, which layer?"),
-    "fuzz": ("fuzz", "Generated networks: forward, loss, backward and update compared."),
-    "mutate": ("mutate", "Seed models with mutated parameters; inputs and weights searched."),
-    "precision": ("precision", "Operators across precisions: how wrong can one get?"),
-    "equiv": ("equiv", "Equivalence rules over a library's API: two computations that must agree."),
+    "hunt": ("hunt", "Run all engines under one budget against the installed targets."),
+    "compare": ("compare", "Compare a model across targets; where it differs, name the layer."),
+    "fuzz": ("fuzz", "Generate networks and compare forward, loss, backward and update."),
+    "mutate": ("mutate", "Mutate seed models, then search for inputs and weights that break them."),
+    "precision": ("precision", "Search for the largest precision error of each operator."),
+    "equiv": ("equiv", "Compute a library's functions in two ways that must agree."),
     "replay": ("replay", "Run a case file again: does it still fail?"),
-    "reduce": ("reduce", "The simplest case that fails in the same way, and a script that shows it."),
-    "localize": ("localize", "Where in a case's model the difference arises, layer by layer."),
-    "accept": ("accept", "Make a finding a known difference, which fails no run."),
-    "report": ("report", "What a store holds, as text, HTML, Markdown, JSON or JUnit; the draft of a bug report."),
-    "targets": ("targets", "Which targets are installed, and which could be."),
-    "doctor": ("doctor", "Which targets are broken, and why."),
-    "zoo": ("zoo", "The bundled models: list them, or train them."),
+    "reduce": ("reduce", "Find the simplest case that fails in the same way, and write a script that shows it."),
+    "localize": ("localize", "Find the layer of a case's model where the difference arises."),
+    "accept": ("accept", "Accept a finding as a known difference, which no longer fails a run."),
+    "report": ("report", "Show what a store holds, in any format; draft bug reports; compare two runs."),
+    "targets": ("targets", "List the targets that are installed, and those that could be."),
+    "doctor": ("doctor", "Check every target and explain what is broken."),
+    "zoo": ("zoo", "List the bundled models, or train them."),
 }
 
 

@@ -53,14 +53,14 @@ def _engine(levels: tuple[str, ...], goals: tuple[str, ...], searched: int, prot
     type=click.FloatRange(0.0, 1.0),
     default=0.2,
     show_default=True,
-    help="The share of variants with one value that the API should refuse.",
+    help="Share of variants that have one value that the API should refuse.",
 )
 @click.option(
     "--level",
     "levels",
     type=click.Choice(_LEVELS),
     multiple=True,
-    help="What is searched on variants that did not fail; net searches nothing.  [default: input and weight]",
+    help="What to search on variants that did not fail; net searches nothing.  [default: input and weight]",
 )
 @click.option(
     "--goal",
@@ -74,32 +74,42 @@ def _engine(levels: tuple[str, ...], goals: tuple[str, ...], searched: int, prot
     type=click.IntRange(min=0),
     default=1,
     show_default=True,
-    help="Variants that are searched, per pair of targets.",
+    help="How many variants to search for each pair of targets.",
 )
 @click.option(
     "--generations", type=click.IntRange(min=1), default=20, show_default=True, help="Generations of each search."
 )
+@click.option("--search-budget", "search_seconds", type=Duration(), help="Time for each search.  [default: no limit]")
 @click.option(
-    "--search-budget", "search_seconds", type=Duration(), help="Time for each search.  [default: its generations alone]"
+    "--population",
+    type=click.IntRange(min=2),
+    default=64,
+    show_default=True,
+    help="Individuals in a search, n of Algorithm 1.",
 )
-@click.option("--population", type=click.IntRange(min=2), default=64, show_default=True, help="n of Algorithm 1.")
-@click.option("--parents", type=click.IntRange(min=1), default=8, show_default=True, help="m: how many survive.")
+@click.option(
+    "--parents", type=click.IntRange(min=1), default=8, show_default=True, help="Survivors of a generation, m."
+)
 @click.option(
     "--crossover",
     type=click.FloatRange(0.0, 1.0),
     default=0.5,
     show_default=True,
-    help="r1: genes of the first parent.",
+    help="Share of genes from the first parent, r1.",
 )
 @click.option(
-    "--mutation", type=click.FloatRange(0.01, 1.0), default=0.9, show_default=True, help="r2: children that are moved."
+    "--mutation",
+    type=click.FloatRange(0.01, 1.0),
+    default=0.9,
+    show_default=True,
+    help="Share of children that are mutated, r2.",
 )
 @click.option(
     "--scale",
     type=click.FloatRange(min=0.0, min_open=True),
     default=0.1,
     show_default=True,
-    help="Scale of the Cauchy noise, in standard deviations of what it moves.",
+    help="Scale of the Cauchy noise, in standard deviations of what it changes.",
 )
 @click.option(
     "--fitness-layer",
@@ -108,7 +118,9 @@ def _engine(levels: tuple[str, ...], goals: tuple[str, ...], searched: int, prot
     metavar="LAYER",
     help="The layer whose distance is the fitness.  [default: the logits]",
 )
-@click.option("--inputs", type=click.IntRange(min=1), default=10_000, show_default=True, help="Test inputs at most.")
+@click.option(
+    "--inputs", type=click.IntRange(min=1), default=10_000, show_default=True, help="Use at most this many test inputs."
+)
 @click.option("--data", type=click.Path(path_type=Path, dir_okay=False), help="An .npz file with inputs of your own.")
 @click.option(
     "--protocol",
@@ -117,7 +129,7 @@ def _engine(levels: tuple[str, ...], goals: tuple[str, ...], searched: int, prot
 )
 @click.option("--budget", type=Duration(), help="Time for the whole run.  [default: no limit]")
 @click.option("--cases", type=click.IntRange(min=0), help="Run exactly this many cases, instead of a budget.")
-@campaign_options("What decides; audee is the paper's rule.  [default: parity]")
+@campaign_options("The oracle that decides; audee is the paper's rule.  [default: parity]")
 @gathered("search", _search)
 def command(
     run: Run,
@@ -128,7 +140,7 @@ def command(
     cases: int | None,
     **engine: Any,
 ) -> int:
-    """Mutate the parameters of seed models, then search inputs and weights on those variants that did not fail."""
+    """Mutate the parameters of seed models, then search inputs and weights of the variants that did not fail."""
     from ..commands.mutate import MutateSettings, mutate, paper_models
     from ..reporting.mutate_tables import render
     from ..targets.selection import choose_targets, choose_trainers

@@ -23,7 +23,7 @@ from .writing import write_documents, write_option
 F = TypeVar("F", bound=Callable[..., Any])
 
 DEFAULT_OUT = "tensorparity-out"
-FORMATS = "text, json, html, markdown, junit, sarif, or a format of another package."
+FORMATS = "text, json, html, markdown, junit, sarif, or the name of a plug-in's format."
 
 
 class Duration(click.ParamType[float]):
@@ -115,10 +115,24 @@ def _sections(context: click.Context, option: click.Parameter, given: tuple[str,
     return read_sections(CONFIG, given)
 
 
-_RUNNING = (
+_CAMPAIGN = (
     click.option("--targets", metavar="A,B,...", help="The targets to run.  [default: all that are installed]"),
-    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
-    click.option("--fault", "faults", multiple=True, metavar="TARGET=NAME|FILE.py", help="Plant a fault in a target."),
+    click.option(
+        "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of all random choices."
+    ),
+)
+_ONE_CASE = (
+    click.option("--targets", metavar="A,B,...", help="The targets to run.  [default: those of CASE]"),
+    click.option("--seed", type=click.IntRange(min=0), default=0, hidden=True),  # a case has its own
+)
+_RUNNING = (
+    click.option(
+        "--fault",
+        "faults",
+        multiple=True,
+        metavar="TARGET=NAME|FILE.py",
+        help="Plant a fault in a target, to see whether it is found.",
+    ),
     click.option(
         "--import",
         "imports",
@@ -126,15 +140,17 @@ _RUNNING = (
         metavar="MODULE",
         help="A module with custom layers, imported in each worker.",
     ),
-    click.option("--trust", is_flag=True, help="Load files that can run code of their own."),
+    click.option("--trust", is_flag=True, help="Also load files that can run code of their own."),
     click.option(
         "--workers", type=click.IntRange(min=1), help="How many workers run at the same time.  [default: one per core]"
     ),
     click.option(
         "--deadline", type=Duration(), default=120.0, help="CPU time that one request may take.  [default: 120s]"
     ),
-    click.option("--memory", type=Size(), default=0, help="Memory that one worker may use.  [default: half of all]"),
-    click.option("--no-cache", is_flag=True, help="Use no cached outcomes or compilations."),
+    click.option(
+        "--memory", type=Size(), default=0, help="Memory that one worker may use.  [default: half of the machine's]"
+    ),
+    click.option("--no-cache", is_flag=True, help="Do not use cached outcomes or compilations."),
     click.option(
         "--set",
         "sections",
@@ -148,7 +164,7 @@ _RUNNING = (
         type=FailOnOption(),
         default=FailOn(),
         metavar="WHAT,...",
-        help="What makes the exit code 1: classes of findings, undecided, digits.  [default: defect]",
+        help="Exit with 1 for any of these: classes of findings, undecided, digits.  [default: defect]",
     ),
     write_option,
     click.option(
@@ -160,24 +176,31 @@ _RUNNING = (
         callback=lambda context, option, name: known_format(name),
         help=FORMATS,
     ),
-    click.option("--quiet", is_flag=True, help="Print no progress and no summary."),
+    click.option("--quiet", is_flag=True, help="Print neither progress nor summary."),
 )
 
 
 def running_options(function: F) -> F:
-    """Add the options common to all commands that run cases."""
-    for option in reversed(_RUNNING):
+    """Add the options common to all commands that search for cases."""
+    for option in reversed((*_CAMPAIGN, *_RUNNING)):
         function = option(function)
     return function
 
 
+out_option = click.option(
+    "--out",
+    type=OutFolder(),
+    default=DEFAULT_OUT,
+    show_default=True,
+    help="The folder for the report, the store, case files and scripts.",
+)
 _CASE = (
     click.option(
         "--store",
         metavar="URL",
-        help="The store to look in, if CASE is the id of a finding.  [default: the --out folder]",
+        help="The folder or database to look in, if CASE is the id of a finding.  [default: the --out folder]",
     ),
-    click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_OUT, show_default=True),
+    out_option,
     click.option(
         "--oracle", default="", metavar="NAME", help="The oracle that decides.  [default: the one that found it]"
     ),
@@ -185,8 +208,8 @@ _CASE = (
 
 
 def case_options(function: F) -> F:
-    """Add who judges a case, and where findings are looked up."""
-    for option in reversed(_CASE):
+    """Add what a command about one case is told."""
+    for option in reversed((*_CASE, *_ONE_CASE, *_RUNNING)):
         function = option(function)
     return function
 
@@ -219,7 +242,7 @@ _REDUCING = (
     click.option(
         "--no-reduce",
         is_flag=True,
-        help="Report defects as they were found, without reducing them and without scripts.",
+        help="Report defects as they were found, without reducing them or writing scripts.",
     ),
     click.option(
         "--reduce-budget", type=Duration(), default=120.0, help="Time for reducing one defect.  [default: 2m]"
@@ -240,8 +263,8 @@ def settings_option(function: F) -> F:
         "--settings/--no-settings",
         "try_settings",
         default=None,
-        help="Try each defect with oneDNN on and off, other instruction sets and two threads, in a fifth of the "
-        "budget.  [default: where that is 2m or more]",
+        help="Try each defect with oneDNN on and off, other instruction sets and two threads, which takes a fifth of "
+        "the budget.  [default: if the budget is 2m or more]",
     )(function)
 
 

@@ -12,8 +12,8 @@ from .campaigns import Run, campaign_options
 from .options import Duration, settings_seconds, split_names
 
 _STRATEGIES = (
-    "guided; one source of it: normal, wide, exponents, moderate, critical, overflow, cancellation, special; the "
-    "paper's random, linf, l1.  [default: guided; the paper's three for its measure]"
+    "guided; one of its sources: normal, wide, exponents, moderate, critical, overflow, cancellation, special; or the "
+    "paper's random, linf, l1.  [default: guided; with --measure paper, the paper's three]"
 )
 
 
@@ -21,11 +21,14 @@ _STRATEGIES = (
 @click.option(
     "--op", "operators", multiple=True, metavar="GLOB", help="Operators to search; may be repeated.  [default: all]"
 )
-@click.option("--dtype", "dtypes", multiple=True, help="float16, bfloat16, float32, float64.  [default: all]")
+@click.option("--dtype", "dtypes", multiple=True, help="Dtypes: float16, bfloat16, float32, float64.  [default: all]")
 @click.option("--strategy", "strategies", multiple=True, help=_STRATEGIES)
 @click.option("--mode", "modes", multiple=True, help="input_mode, op_mode or default.  [default: the first two]")
 @click.option(
-    "--measure", default="operator", show_default=True, help="operator: true error; paper: between precisions."
+    "--measure",
+    default="operator",
+    show_default=True,
+    help="operator: the true error; paper: the difference between precisions.",
 )
 @click.option(
     "--inputs",
@@ -34,11 +37,11 @@ _STRATEGIES = (
 )
 @click.option("--cases", type=click.IntRange(min=1), help="The same as --inputs.")
 @click.option(
-    "--times", type=click.IntRange(min=1), default=1, help="Apply the operator this often, for --measure paper."
+    "--times", type=click.IntRange(min=1), default=1, help="Apply the operator this many times, for --measure paper."
 )
 @click.option("--shape", metavar="N,N,...", help="Shape of an input, for --measure paper.  [default: the operator's]")
 @click.option(
-    "--size", type=click.IntRange(min=1), help="Seeds of a corpus, for --measure paper.  [default: a group's]"
+    "--size", type=click.IntRange(min=1), help="Seeds in a corpus, for --measure paper.  [default: the size of a group]"
 )
 @click.option(
     "--param",
@@ -54,10 +57,10 @@ _STRATEGIES = (
 @click.option(
     "--budget",
     type=Duration(),
-    help="Time for the whole run: two thirds for searching, of which compiled targets get half.",
+    help="Time for the whole run; two thirds are for searching, and half of that for compiled targets.",
 )
 @campaign_options(
-    "What decides on the worst inputs; an oracle that judges no operators decides on none.  [default: precision]",
+    "The oracle that judges the worst inputs; one that does not judge operators judges none.  [default: precision]",
     resumable=False,
     reduces=False,
 )
@@ -78,11 +81,11 @@ def command(
     models: bool | None,
     budget: float | None,
 ) -> int:
-    """Search the largest precision error of operators, and say which are wrong.
+    """Search for the largest precision error of each operator, and say which are wrong.
 
-    By default every operator on every installed library, without compilers: '--targets all' sweeps those, too.
-    '--measure paper' is Predoo's own experiment, on TensorFlow. Options that may be given again also take several
-    values separated by commas.
+    By default, every operator runs on every installed library, but not on compilers; '--targets all' adds those.
+    '--measure paper' is Predoo's own experiment, on TensorFlow. Options that may be repeated also take several values
+    separated by commas.
     """
     from ..commands.precision import (
         INPUTS,

@@ -13,7 +13,8 @@ from .options import case_file
 def command(run: Run, case: str) -> int:
     """Run CASE (a file, or the id of a finding) again, on its own targets or on others: does it still fail?
 
-    It is run twice, in fresh processes. Exits 1 if it still fails, 0 if it is fixed (or flaky), 3 if it cannot run.
+    It is run twice, in fresh processes. Exits 1 if it still fails, 0 if it no longer does (or is flaky), 3 if it
+    cannot run.
     """
     from ..commands.replay import replay
 

@@ -34,12 +34,18 @@ if TYPE_CHECKING:
 )
 @click.option("--redact", is_flag=True, help="Leave out inputs, outputs and scripts.")
 @click.option("--store", metavar="URL", help="The folder or database that holds the runs.  [default: the --out folder]")
-@click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_OUT, show_default=True)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=DEFAULT_OUT,
+    show_default=True,
+    help="The folder that the run has written.",
+)
 @click.option("--format", "output_format", metavar="NAME", help=f"{FORMATS}  [default: text; markdown for --issue]")
 @click.option(
     "--output", type=click.Path(path_type=Path), metavar="FILE", help="The file to write.  [default: standard output]"
 )
-@click.option("--quiet", is_flag=True, help="Accepted for uniformity; nothing else is printed anyway.")
+@click.option("--quiet", is_flag=True, help="Has no effect here: only the report is printed.")
 def command(
     run: str | None,
     identity: str | None,
@@ -54,7 +60,7 @@ def command(
 ) -> int:
     """Show what a store holds. RUN is the number of a run, "last", or the folder of a store; without it, all runs.
 
-    Known differences are applied as they are now. Always exits 0: nothing is judged again.
+    Known differences are applied as they are now. Exits 0 whatever the store holds: nothing is judged again.
     """
     from ..reporting.base import report_named
     from ..reporting.bundle import render as render_bundle

@@ -40,7 +40,7 @@ write_option = click.option(
     metavar="FORMAT=FILE",
     expose_value=False,
     callback=_keep,
-    help="Also write the report in this format; may be given several times.",
+    help="Also write the report in this format; may be repeated.",
 )
 
 

@@ -13,7 +13,7 @@ from .options import format_option, show
 def command(context: click.Context, output_format: str, quiet: bool) -> int:
     """List the models of the zoo: layers, parameters, data, and whether each has been trained here.
 
-    'compare zoo:NAME' takes trained weights where there are some, otherwise seeded and calibrated ones.
+    'compare zoo:NAME' uses trained weights if there are any, otherwise random weights that are seeded and calibrated.
     """
     if context.invoked_subcommand is None:
         from ..commands.zoo import list_zoo
@@ -39,7 +39,7 @@ def train(
     output_format: str,
     quiet: bool,
 ) -> int:
-    """Train models of the zoo on their data, and keep them in the cache; without NAME, all whose data is present."""
+    """Train models of the zoo on their data, and keep them in the cache; without NAME, all that have data here."""
     from ..commands.zoo import TrainSettings, train_zoo
     from ..targets.runner import default_cache
     from .progress import progress

@@ -19,6 +19,7 @@ from ..campaign.settings_trial import run_and_try_settings
 from ..campaign.tally import CampaignTally, EngineTally
 from ..core.errors import UsageError
 from ..core.jsontext import Json
+from ..core.near_misses import meant
 from ..core.oracle import Setup
 from ..core.procedure import Goal
 from ..core.verdict import Stage
@@ -207,7 +208,7 @@ def read_data(text: str) -> tuple[str, ...]:
     names: list[str] = []
     for name in _words(text):
         if name != "paper" and name not in DATA:
-            raise UsageError(f"unknown data set {name!r}; known are {', '.join(DATA)} and paper")
+            raise UsageError(f"unknown data set {name!r}{meant(name, DATA)}; known are {', '.join(DATA)} and paper")
         names += PAPER if name == "paper" else [name]
     return tuple(dict.fromkeys(names))
 

@@ -21,6 +21,7 @@ from ..core.errors import UsageError
 from ..core.finding import Finding
 from ..core.jsontext import Json
 from ..core.messages import gist
+from ..core.near_misses import meant
 from ..core.operator_errors import ModelRun, OperatorRun, PaperRun, Precision
 from ..core.oracle import Setup
 from ..engines.predoo.algorithm import MODES, STRATEGIES
@@ -110,7 +111,7 @@ class PrecisionSettings:
         ):
             for name in given:
                 if name not in known:
-                    raise UsageError(f"unknown {what} {name!r}; known are {', '.join(known)}")
+                    raise UsageError(f"unknown {what} {name!r}{meant(name, known)}; known are {', '.join(known)}")
         if self.measure != "paper" and (self.modes or self.times > 1 or self.shape or self.size or self.params):
             raise UsageError(
                 "modes, shape, size, parameters, and operators applied several times, are of measure 'paper': "

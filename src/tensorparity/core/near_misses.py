@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+
+_NEAR = 0.75
 
 
 def meant(name: str, known: Iterable[str]) -> str:
     """`` (did you mean keras:torch?)``, or nothing where nothing is near."""
-    near = get_close_matches(name, list(known), n=1, cutoff=0.75)
-    return f" (did you mean {near[0]}?)" if near else ""
+    near = nearest(name, list(known))
+    return f" (did you mean {near}?)" if near else ""
+
+
+def nearest(name: str, known: list[str]) -> str:
+    """The name that is nearest to another, whatever its case; else one of whose words that is true."""
+    by_lower = {other.lower(): other for other in reversed(known)}
+    near = get_close_matches(name.lower(), by_lower, n=1, cutoff=_NEAR)
+    if near:
+        return by_lower[near[0]]
+    by_word = {word.lower(): other for other in reversed(known) for word in re.split(r"[-_.:]", other) if word}
+    near = get_close_matches(name.lower(), by_word, n=1, cutoff=_NEAR)
+    return by_word[near[0]] if near else ""

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import MISSING, fields
 from difflib import get_close_matches
+from typing import Any
 
 from .errors import UsageError
+
+
+def defaults_of(*settings: type) -> dict[str, Any]:
+    """What the fields of dataclasses are where nobody says otherwise."""
+    found = [item for kind in settings for item in fields(kind)]
+    return {item.name: item.default for item in found if item.default is not MISSING}
 
 
 def accepts(factory: object, setting: str) -> bool:

@@ -32,6 +32,7 @@ class CradleEngine:
     """One case is one architecture of the zoo with weights and inputs of its own seed, ``instances`` of them."""
 
     settings: ClassVar[tuple[str, ...]] = ("instances",)
+    defaults: ClassVar[Mapping[str, object]] = {"instances": _INSTANCES}
 
     name = "cradle"
     #: A model is on its way while another is judged.

@@ -92,6 +92,7 @@ class Audee(Stepwise):
     """
 
     settings: ClassVar[tuple[str, ...]] = ("t1", "t2", "localize")
+    defaults: ClassVar[Mapping[str, object]] = {"t1": T1, "t2": T2}
 
     name = "audee"
     role = WHOLE_MODELS

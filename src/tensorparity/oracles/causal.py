@@ -54,6 +54,7 @@ class Causal(Stepwise):
     """
 
     settings: ClassVar[tuple[str, ...]] = ("values",)
+    defaults: ClassVar[Mapping[str, object]] = {"values": VALUES}
 
     name = CAUSAL
 

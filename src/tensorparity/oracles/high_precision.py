@@ -33,7 +33,7 @@ from .measure.roundoff import scaled_difference
 from .output_pair import wants_layers
 from .pair import compare_outcomes, judge_parity
 from .whole.instances import named_labels, rows_of
-from .whole.sight import WHOLE_SETTINGS, Asking, Sight, WholeSettings
+from .whole.sight import WHOLE_DEFAULTS, WHOLE_SETTINGS, Asking, Sight, WholeSettings
 
 #: Instances at most.
 MOST_INPUTS = 8
@@ -52,6 +52,7 @@ class AgainstHighPrecision(Stepwise):
     """
 
     settings: ClassVar[tuple[str, ...]] = WHOLE_SETTINGS
+    defaults: ClassVar[Mapping[str, object]] = WHOLE_DEFAULTS
 
     def steps(self, seen: Seen) -> Steps:
         at = Sight.of(seen, WholeSettings.of(self.setup.settings, judge_parity, "parity"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from ..core.endings import ENDING_KINDS
@@ -28,6 +28,7 @@ class Muffin(Stepwise):
     """
 
     settings: ClassVar[tuple[str, ...]] = ("t", "epsilon", "stages")
+    defaults: ClassVar[Mapping[str, object]] = {"t": THRESHOLD, "epsilon": EPSILON}
 
     role = TRAINING_STEPS
     of_networks = True

@@ -6,6 +6,7 @@ rule decides alone, and its localization map explains: no layer is replayed.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
@@ -23,7 +24,7 @@ from .whole.by_rates import labels_of_answers, map_inconsistent_pairs
 from .whole.failures import suspect_endings, suspect_uncovered
 from .whole.instances import hardly_depends_on_inputs, named_labels
 from .whole.layers import look_at_layers
-from .whole.sight import WHOLE_SETTINGS, Asking, Found, Sight, WholeSettings
+from .whole.sight import WHOLE_DEFAULTS, WHOLE_SETTINGS, Asking, Found, Sight, WholeSettings
 from .whole.verdicts import decide
 
 
@@ -36,6 +37,7 @@ class OutputPair(Stepwise):
     """
 
     settings: ClassVar[tuple[str, ...]] = WHOLE_SETTINGS
+    defaults: ClassVar[Mapping[str, object]] = WHOLE_DEFAULTS
 
     name: str
     rule: PairOracle

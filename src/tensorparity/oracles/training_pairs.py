@@ -50,7 +50,7 @@ def _compared(a: Outcome, b: Outcome, start: Arrays, steps: int) -> Comparison:
     if loss is not None and (parting is None or loss.step <= parting.step):
         return Comparison(*pair, _OUTPUT, _of_losses(pair, loss), steps, max_rel=loss.apart)
     if parting is not None:
-        reason = f"they part at step {parting.step} in {parting.weight} ({parting.apart:.2g} of its movement)"
+        reason = f"they diverge at step {parting.step} in {parting.weight} ({parting.apart:.2g} of its movement)"
         verdict = _verdict(Judgement.UNDECIDED, pair, reason, parting.apart)
         return Comparison(*pair, _OUTPUT, verdict, steps, max_rel=parting.apart)
     verdict = _verdict(Judgement.PASS, pair, "the trainings stay together", largest)

@@ -63,13 +63,13 @@ def _words(closeup: Closeup) -> str:
     row, column = closeup.worst
     apart = closeup.apart[row][column]
     given, right = closeup.given[row][column], closeup.right[row][column]
-    most = wording.number(apart) if math.isfinite(apart) else "more than any number says"
+    by = f", by {wording.number(apart)}" if math.isfinite(apart) else ""
     large = sum(_is_large(value, apart) for values in closeup.apart for value in values)
     whole = math.prod(closeup.shape)
     shown = "All" if closeup.numbers == whole else f"{closeup.numbers} of the"
     return (
         f"{shown} {whole:,} numbers of an array of shape {_shape(closeup.shape)}. They differ most at "
-        f"{list(closeup.index)}, by {most}: {closeup.target} gives {wording.number(given, digits=5)}, "
+        f"{list(closeup.index)}{by}: {closeup.target} gives {wording.number(given, digits=5)}, "
         f"{_AGAINST[closeup.against]} {_gives(closeup)} {wording.number(right, digits=5)}. "
         f"{large} of those shown differ by a tenth of that or more."
     )

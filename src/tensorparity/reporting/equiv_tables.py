@@ -50,10 +50,10 @@ def _lines(tables: Mapping[str, Json], packing: Mapping[str, Json]) -> Iterator[
     )
     alone = sum(tables["one_sided"].values())
     if alone:
-        yield f"Inputs that one side alone refuses, and that are held against nobody: {alone}"
-    yield _of_defects("An oracle that looks for crashes alone would see", tables["seen_by_crash_oracle"], tables, 5)
+        yield f"Inputs that only one side refuses, for which no target is blamed: {alone}"
+    yield _of_defects("An oracle that looks only for crashes would see", tables["seen_by_crash_oracle"], tables, 5)
     if tables["no_counterpart"] is None:
-        yield "Whether another library has such a function is not known: one alone was run (paper: 15 of 25 have none)"
+        yield "It is not known whether other libraries have such a function: only one ran (paper: 15 of 25 have none)"
     else:
         yield _of_defects("No other library of this run has a function of that name for", *_none(tables), 15)
     if packing:

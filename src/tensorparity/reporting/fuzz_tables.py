@@ -121,7 +121,7 @@ def _coverage(stats: Mapping[str, Json]) -> str:
     share = f"{100 * stats['unsupported_share']:.1f} % of the executions unsupported"
     depth = f"{stats['mean_layers']:.1f} layers ({stats['mean_nodes']:.1f} with reshaping) per network"
     speed = f"{stats['models_per_minute']:.1f} networks per minute"
-    return f"Covered: {', '.join(parts)}; {depth}; {share}; {stats['unbuildable']} that nobody could build; {speed}"
+    return f"Covered: {', '.join(parts)}; {depth}; {share}; {stats['unbuildable']} that no target could build; {speed}"
 
 
 #: Kinds of single cases by what the statistics call their number.
@@ -139,7 +139,7 @@ def _beside(stats: Mapping[str, Json]) -> Iterator[str]:
     counts = [f"{stats[key]} {words}" for key, words in _ALONE.items() if stats.get(key)]
     if counts:
         undecided = sum(stats.get("set_aside", {}).get("undecided", {}).values())
-        yield f"Beside them: {', '.join(counts)}; {undecided} undecided"
+        yield f"In addition: {', '.join(counts)}; {undecided} undecided"
 
 
 def _samples(stats: Mapping[str, Json]) -> Iterator[str]:

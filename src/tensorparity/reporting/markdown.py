@@ -43,7 +43,7 @@ def _defect(facts: Facts, defect: Finding) -> str:
         f"- finding {text(defect.id)}" + (f", seen {len(alike)} times" if len(alike) > 1 else ""),
         f"- {text(words.in_short(defect))}",
         f"- where: {text(place(defect, facts.comparisons) or 'not known')}",
-        f"- suspects: {text(wording.names(diagnosis.suspects) or 'nobody')}",
+        f"- suspects: {text(wording.names(diagnosis.suspects) or 'none')}",
     ]
     if diagnosis.parameters:
         lines.append(f"- parameters: {text(wording.parameters(diagnosis.parameters))}")

@@ -142,7 +142,7 @@ def _reactions(tables: Mapping[str, Json]) -> Grid:
         if any(row[name] for name in names)
     ]
     columns = ["target", "refused clearly", "raised raw", "accepted", "died"]
-    return Grid("How invalid values are taken", columns, rows)
+    return Grid("How invalid values are handled", columns, rows)
 
 
 def notes(stats: Mapping[str, Json]) -> list[str]:
@@ -153,7 +153,7 @@ def notes(stats: Mapping[str, Json]) -> list[str]:
         split = ", ".join(f"{count} {name}" for name, count in causes["pairs"].items() if count) or "none"
         aside = ", ".join(f"{count} {name}" for name, count in causes["set_aside"].items())
         lines.append(f"Root causes, distinct (layer, parameters) by class: {split}")
-        lines += [f"Counted only, for nobody is to blame: {aside}"] if aside else []
+        lines += [f"Counted only, because no target is to blame: {aside}"] if aside else []
     fraction = stats.get("fraction")
     if fraction:
         lines.append(

@@ -10,10 +10,10 @@ _OTHER_SIDE: dict[str, str] = {
     "without-axes": "on each element as a tensor without axes",
     "among-others": "with other elements around them",
     "row-by-row": "row by row",
-    "of-nothing": "on no rows",
+    "of-nothing": "with zero rows",
     "strided": "on strided memory",
-    "turned": "on memory in another order of its axes",
-    "shifted": "on memory that begins elsewhere",
+    "turned": "on memory with its axes in a different order",
+    "shifted": "on memory at a different offset",
     "expanded": "on expanded memory",
     "channels-last-memory": "on memory with its channels last",
     "vmap": "mapped by vmap",
@@ -23,9 +23,9 @@ _OTHER_SIDE: dict[str, str] = {
     "in-place": "in place",
     "meta": "on the meta device",
     "fake": "on fake tensors",
-    "symbolic": "on symbols",
+    "symbolic": "on symbolic inputs",
     "any-size": "traced for any size",
-    "functional": "as a model of symbols",
+    "functional": "as a functional model",
     "export": "exported",
     "saved-function": "saved and loaded",
     "inductor": "compiled by inductor",
@@ -35,17 +35,17 @@ _OTHER_SIDE: dict[str, str] = {
     "xla": "compiled by XLA",
     "jax-jit": "under jax.jit",
     "keras-jit-compile": "with jit_compile=True",
-    "slopes": "by slopes in float64",
+    "slopes": "by finite differences in float64",
     "forward-mode": "in forward mode",
     "defaults-written": "with its defaults written out",
     "alias": "by its documented alias",
     "method": "as a method",
     "numpy-twin": "in NumPy",
-    "explicit-padding": "with its padding done before",
-    "higher-dimension": "in one more dimension",
+    "explicit-padding": "with padding applied beforehand",
+    "higher-dimension": "with one more dimension",
     "depthwise-by-conv": "by ordinary convolutions",
     "separable-by-depthwise": "by a depthwise convolution and one of size 1",
-    "dilated-by-conv": "by a kernel with zeros in it",
+    "dilated-by-conv": "by a kernel with zeros inserted",
     "documented-formula": "by the formula of its documentation",
     "sparse-coo": "on sparse tensors (COO)",
     "sparse-csr": "on sparse tensors (CSR)",
@@ -72,8 +72,8 @@ _SHORT = {
 }
 _CAPTURED, _AND, _CAST = "-captured", "-and-", "cast-"
 _BY_KIND = {
-    "shape": "gives another shape than",
-    "dtype": "gives another dtype than",
+    "shape": "gives a different shape from",
+    "dtype": "gives a different dtype from",
     "nan": "differs in NaN or infinity from",
 }
 
@@ -103,12 +103,14 @@ def rule_symptom(rule: str, differs: dict[str, Any]) -> str:
     """
     other = other_side(rule)
     if not other:
-        return f"gives another result than an equivalent computation{f' by the rule {rule!r}' if rule else ''}"
+        return f"gives a different result from an equivalent computation{f' by the rule {rule!r}' if rule else ''}"
     kind, wrong = str(differs.get("kind", "")), differs.get("wrong")
     if kind == "error":
         return f"raises where the same call {other} does not" if wrong == 0 else f"raises {other}, and only there"
     if str(differs.get("name", "")).startswith("gradient:"):
-        return f"gives a wrong gradient {other}" if wrong == 1 else f"has another gradient than the same call {other}"
+        return (
+            f"gives a wrong gradient {other}" if wrong == 1 else f"has a different gradient from the same call {other}"
+        )
     if wrong == 1 and kind not in _BY_KIND:
         return f"gives wrong numbers {other}"
-    return f"{_BY_KIND.get(kind, 'gives other numbers than')} the same call {other}"
+    return f"{_BY_KIND.get(kind, 'gives different numbers from')} the same call {other}"

@@ -33,9 +33,9 @@ class Summary:
 
 #: What a class means to a reader, in the order in which a reader wants them.
 CLASS_MEANINGS = {
-    Class.DEFECT: "somebody is wrong",
-    Class.PRECISION: "rounding or an ill-conditioned case; nobody is to blame",
-    Class.SPECIFICATION: "documented freedom; both are right",
+    Class.DEFECT: "at least one target is wrong",
+    Class.PRECISION: "rounding or an ill-conditioned case; no target is wrong",
+    Class.SPECIFICATION: "the documentation allows both; neither is wrong",
     Class.UNSUPPORTED: "a target does not offer this",
     Class.FLAKY: "failed in some repeats only; not counted as new",
 }
@@ -248,7 +248,7 @@ def _difference(facts: Facts, comparisons: Sequence[Comparison]) -> tuple[str, T
     between = pairs[0] if len(pairs) == 1 else f"{len(pairs)} pairs of targets"
     classes = {finding.diagnosis.klass for finding in facts.findings}
     if not classes:
-        return f"{_subject(facts)} differs between {between}; who is wrong is not decided.", Tone.UNDECIDED
+        return f"{_subject(facts)} differs between {between}; which target is wrong is not decided.", Tone.UNDECIDED
     meanings = wording.names(f"{klass.value} ({CLASS_MEANINGS[klass]})" for klass in CLASS_MEANINGS if klass in classes)
     return f"{_subject(facts)} differs between {between}, but no defect was found: {meanings}.", Tone.UNDECIDED
 
@@ -358,7 +358,7 @@ def _one_case(facts: Facts) -> tuple[str, Tone]:
             return f"{_subject(facts)} is flaky: it failed in some repeats only.", Tone.UNDECIDED
         if first.is_defect:
             return f"{_subject(facts)} still fails, in a known way.", Tone.PASS
-        return f"{_subject(facts)} still fails. It is no defect: {CLASS_MEANINGS[klass]}.", Tone.UNDECIDED
+        return f"{_subject(facts)} still fails, but this is not a defect: {CLASS_MEANINGS[klass]}.", Tone.UNDECIDED
     ran = [target.name for target in facts.targets if target.usable]
     if facts.targets and not ran:
         return f"{_subject(facts)} cannot run here.", Tone.UNDECIDED
@@ -366,7 +366,7 @@ def _one_case(facts: Facts) -> tuple[str, Tone]:
         return f"It is not decided whether {_subject(facts)} still fails.", Tone.UNDECIDED
     if facts.accused:
         return words.found_elsewhere(_subject(facts), ran, facts.accused), Tone.UNDECIDED
-    return f"{_subject(facts)} does not fail here: it is fixed.", Tone.PASS
+    return f"{_subject(facts)} no longer fails here.", Tone.PASS
 
 
 def _zoo(facts: Facts) -> tuple[str, Tone]:

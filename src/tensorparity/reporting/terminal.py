@@ -181,7 +181,7 @@ class _Page:
 
     def _training_pairs(self, pairs: Sequence[Comparison], training: Training) -> None:
         partings = {(parting.a, parting.b): parting for parting in training.partings}
-        table = self._table("training", "verdict", "they part", keep=True)
+        table = self._table("training", "verdict", "they diverge", keep=True)
         table.columns[2].no_wrap = False
         for pair in pairs:
             parting = partings.get((pair.a, pair.b))
@@ -196,14 +196,14 @@ class _Page:
         table.columns[0].min_width = None
         for row in trainings.step_rows(training, MAX_STEPS):
             losses = [wording.number(loss, digits=5) for loss in row.losses]
-            mark = "< the weights part" if row.parts else ""
+            mark = "< diverging" if row.parts else ""
             cells = self._cells(f"{row.step:,}", *losses, wording.number(row.difference))
             table.add_row(*cells, self._text(mark, "yellow"))
         self._show(table)
 
     def _drift(self, training: Training) -> None:
         layers = trainings.by_drift(training)
-        table = self._table("layer", "weight", f"relative difference\nafter step {training.steps}", "parts at\nstep")
+        table = self._table("layer", "weight", f"relative difference\nafter step {training.steps}", "diverges at\nstep")
         for layer in layers[:MAX_LAYERS]:
             weight, parted = layer.weight.partition("/")[2], str(layer.parted or "-")
             table.add_row(*self._cells(layer.layer, weight, wording.number(layer.difference), parted))

@@ -74,15 +74,15 @@ def by_drift(training: Training) -> list[LayerDrift]:
 
 
 def headline(training: Training) -> str:
-    """``20 steps on the same batches; they part at step 3 in conv1 (kernel).``"""
+    """``20 steps on the same batches; they diverge at step 3 in conv1 (kernel).``"""
     steps = f"{wording.count(training.steps, 'step')} on the same batches"
     first = training.first
     if len(training.losses) < 2:
         return f"{steps}; fewer than two targets finished them."
     if first is None:
-        return f"{steps}; the weights stay together."
+        return f"{steps}; the weights stay close together."
     weight = first.weight.partition("/")[2]
-    return f"{steps}; the weights part at step {first.step} in {first.layer}{f' ({weight})' if weight else ''}."
+    return f"{steps}; the weights diverge at step {first.step} in {first.layer}{f' ({weight})' if weight else ''}."
 
 
 def _step_numbers(count: int, most: int) -> list[int]:

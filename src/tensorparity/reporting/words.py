@@ -34,12 +34,12 @@ _AGAINST = {"reference": "the float64 reference", "vote": "what most targets giv
 _HOW = {
     "forward": "{} run alone on identical inputs",
     "backward": "the gradient of {}, pulled back alone on identical inputs and cotangents",
-    "loss": "{} alone on identical predictions, in value or gradient",
-    "update": "{}, one step from identical weights with its own gradients",
-    "own-loss": "the loss {} of its own outputs",
-    "loss-gradient": "the gradient of the loss {}, by the predictions",
+    "loss": "{} run alone on identical predictions, in value or gradient",
+    "update": "one step of {} from identical weights with its own gradients",
+    "own-loss": "the loss {}, computed from its own outputs",
+    "loss-gradient": "the gradient of the loss {} with respect to the predictions",
     "all-gradients": "the gradients of the loss through {}",
-    "state": "{}, in what it holds after one training step",
+    "state": "the state of {} after one training step",
     "fit-loss": "the loss of {}, trained from identical weights",
     "fit-weights": "the weights of {}, trained from identical weights",
 }
@@ -78,20 +78,20 @@ def with_words(finding: Finding) -> Finding:
 
 
 def in_short(finding: Finding) -> str:
-    """``wrong (inconsistency), stage forward; users meet it through ...; not reduced to its end: out of time``."""
+    """``wrong (inconsistency), stage forward; users meet it through ...; not fully reduced: out of time``."""
     severity, kind = finding.severity.value, finding.kind.value
     said = f"{severity}{f' ({kind})' if kind != severity else ''}, stage {finding.stage.value}"
     if finding.reached_through:
         said += f"; users meet it through {wording.names(finding.reached_through)}"
     why = f": {finding.not_reduced}" if finding.not_reduced else ""
-    return f"{said}; not reduced to its end{why}" if finding.reduced is False else said
+    return f"{said}; not fully reduced{why}" if finding.reduced is False else said
 
 
 # --- the title ----------------------------------------------------------------------------------
 
 
 def title(told: Told, on: str = "", otherwise: str = "a model") -> str:
-    """``keras.layers.CenterCrop with data_format='channels_first' gives another shape on keras:torch``.
+    """``keras.layers.CenterCrop with data_format='channels_first' gives a different shape on keras:torch``.
 
     Args:
         on: one of the suspects, where only that one is spoken of.
@@ -135,25 +135,25 @@ def left_open(unconfirmed: int, hangs: Sequence[str], spared: Mapping[str, Mappi
     said = []
     if unconfirmed:
         said.append(not_confirmed(unconfirmed))
-    said += [f"{name} did not answer in time, and there was no time left to make sure that it hangs" for name in hangs]
+    said += [f"{name} did not answer in time, and there was no time left to confirm that it hangs" for name in hangs]
     for target, parts in spared.items():
         for part, count in parts.items():
             cases = wording.count(count, "case")
-            said.append(f"{part} has hung on {target}: {cases} with it were not run there again")
+            said.append(f"{part} hung on {target}; {cases} with it skipped there")
     return said
 
 
 def before_sending() -> str:
     """What a page of drafts says first: nobody sends anything but the reader."""
     return (
-        "Drafts for the library's own tracker, the worst first; nothing of this was sent anywhere. Before a report is "
-        "filed: see whether the newest release still shows it, and search the tracker for it."
+        "Drafts for the library's own issue tracker, the worst first; nothing was sent anywhere. Before you file one, "
+        "check whether the newest release still shows the defect, and search the tracker for it."
     )
 
 
 def beside_earlier(before: str, after: str, new: int, gone: int, still_there: int, *, is_fixed: bool) -> str:
-    """What a run has found beside an earlier one: ``2 new, 1 fixed, 5 still there: run 2 beside run 1.``"""
-    return f"{new} new, {gone} {gone_as(is_fixed)}, {still_there} still there: {after} beside {before}."
+    """What a run has found beside an earlier one: ``2 new, 1 fixed, 5 still there: run 2 compared with run 1.``"""
+    return f"{new} new, {gone} {gone_as(is_fixed)}, {still_there} still there: {after} compared with {before}."
 
 
 def gone_as(is_fixed: bool) -> str:
@@ -190,12 +190,16 @@ def workers(targets: Sequence[str], restarts: Mapping[str, int]) -> str:
 
 def never_trained(targets: Sequence[str]) -> str:
     """Of a training that was asked for."""
-    return f"the model was not trained: {wording.names(targets)} cannot be asked for it, or did not run the model"
+    return f"the model was not trained: {_do_not_support(targets, 'training')}, or did not run the model"
+
+
+def _do_not_support(targets: Sequence[str], what: str) -> str:
+    return f"{wording.names(targets)} {'does' if len(targets) == 1 else 'do'} not support {what}"
 
 
 def never_ran(stages: Sequence[str], targets: Sequence[str]) -> str:
     """Of stages of a training step that were asked for."""
-    return f"{wording.names(stages)} never ran: {wording.names(targets)} cannot be asked for it"
+    return f"{wording.names(stages)} never ran: {_do_not_support(targets, 'it' if len(stages) == 1 else 'them')}"
 
 
 def no_size_fits(
@@ -209,7 +213,7 @@ def no_size_fits(
         f"--input {name}={'x'.join('SIZE' if s is None else str(s) for s in shape)}" for name, shape in inputs
     )
     tried = ", ".join(str(size) for size in sorted(sizes))
-    return f"{target} takes none of the sizes {tried} for what {shapes} leaves open ({said}); give them: {given}"
+    return f"{target} accepts none of the sizes {tried} for the open sizes of {shapes} ({said}); choose them: {given}"
 
 
 def not_examined(target: str, seconds: float) -> str:
@@ -233,7 +237,7 @@ def machine(
     if compiler is None:
         compiling = "torch.compile has no C++ compiler: install g++, or set CXX"
     elif not headers:
-        compiling = f"torch.compile has {compiler}, but not the headers of Python (python3-dev)"
+        compiling = f"torch.compile has {compiler}, but not Python's headers (python3-dev)"
     else:
         compiling = f"torch.compile has {compiler}"
     gib = 1 << 30
@@ -252,7 +256,7 @@ def planted_faults(faults: Mapping[str, str]) -> list[str]:
 
 def without_effect(target: str, fault: str) -> str:
     """Of a planted fault that nobody noticed."""
-    return f"The fault {fault} that is planted in {target} changed nothing that was compared."
+    return f"The fault {fault} planted in {target} changed nothing that was compared."
 
 
 def labels_changed(changed: int, instances: int, a: str, b: str) -> str:
@@ -274,16 +278,18 @@ def not_finite(counts: Mapping[str, int]) -> list[str]:
     if not counts:
         return []
     arrays = wording.names(f"{count} in {name}" for name, count in counts.items())
-    return [f"The data holds NaN or infinite values ({arrays}): what they lead to is no fault of a target."]
+    return [
+        f"The data contains NaN or infinite values ({arrays}); what follows from them is not the fault of any target."
+    ]
 
 
 def found_elsewhere(subject: str, ran: Sequence[str], accused: Sequence[str]) -> str:
     """A case that was replayed without whom it was filed against."""
-    return f"{subject} does not fail on {wording.names(ran)}; it was found on {wording.names(accused)}."
+    return f"{subject} does not fail on {wording.names(ran)}; the failure was found on {wording.names(accused)}."
 
 
 def symptom(kind: Kind, diagnosis: Diagnosis) -> str:
-    """What a user sees: ``raises ValueError``, ``gives another shape``."""
+    """What a user sees: ``raises ValueError``, ``gives a different shape``."""
     if kind in _ENDS:
         verb, plain = _ENDS[kind]
         how = next((str(item.data["type"]) for item in diagnosis.observations if item.code == "ended"), "")
@@ -306,8 +312,8 @@ _ENDS = {
     Kind.HANG: ("", "never ends"),
 }
 _SYMPTOMS = {
-    Kind.SHAPE: "gives another shape",
-    Kind.DTYPE: "gives another dtype",
+    Kind.SHAPE: "gives a different shape",
+    Kind.DTYPE: "gives a different dtype",
     Kind.ACCEPTS_INVALID: "is accepted, though the documentation rules it out",
     Kind.PRECISION: "gives inexact numbers",
 }
@@ -401,7 +407,7 @@ def _explained_text(ratio: Json) -> str:
 
 def _index(data: Data) -> str:
     output = f" of output {data['output']}" if data.get("output") else ""
-    return f"at {list(data['index'])}{output}" if data["index"] else f"in its only number{output}"
+    return f"at {list(data['index'])}{output}" if data["index"] else f"in its only element{output}"
 
 
 # --- one sentence per code: what a layer, a loss or an optimizer gives ----------------------------
@@ -437,7 +443,7 @@ def _shape(sizes: Json) -> str:
 
 
 def _other_dtype(data: Data) -> str:
-    return f"{data['target']} answers in {data['dtype']} in {_where(data)}, which is not what its dtype policy says"
+    return f"{data['target']} returns {data['dtype']} in {_where(data)}, which is not what its dtype policy says"
 
 
 def _agree(data: Data) -> str:
@@ -448,7 +454,7 @@ def _agree(data: Data) -> str:
 
 
 def _all_agree(data: Data) -> str:
-    return f"all of them agree with each other and not with {_AGAINST[data['against']]}"
+    return f"all of them agree with each other, but not with {_AGAINST[data['against']]}"
 
 
 def _affected_text(data: Data) -> str:
@@ -460,11 +466,11 @@ def _no_answer(data: Data) -> str:
 
 
 def _announced_text(data: Data) -> str:
-    return f"{data['target']} gives {data['given']}, where it says that it gives {data['announced']}"
+    return f"{data['target']} gives {data['given']}, although it announces {data['announced']}"
 
 
 def _outvoted_dtype(data: Data) -> str:
-    return f"{data['target']} gives {', '.join(data['given'])}, most others {', '.join(data['most'])}"
+    return f"{data['target']} gives {', '.join(data['given'])}, most others give {', '.join(data['most'])}"
 
 
 # --- gradients ------------------------------------------------------------------------------------
@@ -488,11 +494,11 @@ def _between_slopes(data: Data) -> str:
 
 
 def _guard(data: Data) -> str:
-    return f"the gradients of {', '.join(data['targets'])} differ where {data['op']} is guarded from infinities"
+    return f"the gradients of {', '.join(data['targets'])} differ where {data['op']} is guarded against infinities"
 
 
 def _guard_formula(data: Data) -> str:
-    return "each is that of a formula that differs in where the guard stands, which is documented nowhere"
+    return "each follows a formula with the guard in a different place, and it is not documented which is meant"
 
 
 # --- endings --------------------------------------------------------------------------------------
@@ -504,14 +510,21 @@ def _ended_text(data: Data) -> str:
     call = f" in {data['api']}({wording.parameters(data.get('parameters', {}))})" if data.get("api") else ""
     if status == "crashed":
         message = f": {data['message']}" if data["message"] else ""
-        return f"{target}: the process died of {kind}{call}{message}"
+        return f"{target}: the process {_death(str(kind))}{call}{message}"
     if status == "timed out":
         return f"{target}: no answer{call}: {data['message'] or kind}"
     return f"{target} raised {kind}{call}: {data['message']}"
 
 
+def _death(kind: str) -> str:
+    """How a process ended: ``was killed by SIGSEGV``, ``ended with exit code 3``, or what else is known of it."""
+    if kind.startswith(("SIG", "signal ")):
+        return f"was killed by {kind}"
+    return f"ended with {kind}" if kind.startswith("exit code") else f"died ({kind})"
+
+
 def _completed_text(data: Data) -> str:
-    return f"{wording.names(data['targets'])} completed the same on the same inputs"
+    return f"{wording.names(data['targets'])} completed the same case on the same inputs"
 
 
 def _accepted_text(data: Data) -> str:
@@ -533,7 +546,7 @@ def _freedom(data: Data) -> str:
 def _documentation(data: Data) -> str:
     return (
         f"a test that {str(data['library']).capitalize()} ships expects what all backends do with {data['api']} "
-        f"({data['test']}); its documentation says otherwise, and is the suspect"
+        f"({data['test']}); its documentation says otherwise, so the documentation is the suspect"
     )
 
 
@@ -542,7 +555,7 @@ def _formula(data: Data) -> str:
 
 
 def _defined(data: Data) -> str:
-    return f"{data['target']} answers as the library that defines the function: {data['words']}"
+    return f"{data['target']} agrees with the library that defines the function: {data['words']}"
 
 
 # --- repeats ----------------------------------------------------------------------------------------
@@ -553,7 +566,7 @@ def _not_again(data: Data) -> str:
 
 
 def _only_together(data: Data) -> str:
-    return "only together: it shows where the calls are compiled as one unit, and not where each is compiled alone"
+    return "only together: it occurs when the calls are compiled as one unit, not when each is compiled alone"
 
 
 def _two_answers(data: Data) -> str:
@@ -573,17 +586,15 @@ def _both_ways(data: Data) -> str:
     if data["how"] != "position":
         return f"{at} gives NaN where {data['how']} gives a number, or a number where that gives NaN, at {index}"
     rows = wording.count(int(data["rows"]), "equal row")
-    return (
-        f"of {rows}, {at} answers some with NaN and some with a number (at {index}): it depends on the position alone"
-    )
+    return f"of {rows}, {at} answers some with NaN and some with a number (at {index}): it depends only on the position"
 
 
 def _settings(data: Data) -> str:
     """``seen only with threads=1; not with threads=2``: whoever looks at it elsewhere has to know."""
     tried, missing, needed = data["tried"], data["missing"], data["needed"]
     if not missing:
-        return f"seen always: as libraries are installed, and with {wording.names(tried)}"
-    only = f"seen only with {wording.names(needed)}" if needed else "seen as libraries are installed"
+        return f"seen under every setting tried: the default and {wording.names(tried)}"
+    only = f"seen only with {wording.names(needed)}" if needed else "seen with the default settings"
     matter = {setting.partition("=")[0] for setting in missing}
     same = [setting for setting in tried if setting not in missing and setting not in needed]
     more = [setting for setting in same if setting.partition("=")[0] in matter]
@@ -599,7 +610,7 @@ def _settings(data: Data) -> str:
 def _exported_layer(data: Data) -> str:
     runtimes, originals = " and ".join(data["runtimes"]), " and ".join(data["originals"])
     return (
-        f"{_where(data)}: {runtimes} agree with each other on the exported file, and not with {originals} "
+        f"{_where(data)}: {runtimes} agree with each other on the exported file, but not with {originals} "
         "on the original"
     )
 
@@ -616,7 +627,7 @@ def _exported_output(data: Data) -> str:
 def _exporter_doubt(data: Data) -> str:
     return (
         f"{data['target']} runs a file exported by {data['exporter']}, which may be wrong instead: "
-        "a second runtime tells"
+        "adding a second runtime would decide it"
     )
 
 
@@ -629,8 +640,8 @@ def _no_layer_differs(data: Data) -> str:
 
 def _fused_text(data: Data) -> str:
     return (
-        f"only when fused: {data['target']} gives another answer when the model runs as a whole than layer by layer "
-        f"({float(data['relative']):.3g} of the output's scale), though no layer alone is wrong"
+        f"only when fused: {data['target']} gives a different answer when the model runs as a whole than layer by "
+        f"layer ({float(data['relative']):.3g} of the output's scale), though no layer is wrong on its own"
     )
 
 
@@ -652,7 +663,7 @@ def _reduced_text(data: Data) -> str:
 
 
 def _not_reduced(data: Data) -> str:
-    return f"not reduced{', shown by the file' if data.get('by_file') else ''}: {data['why']}"
+    return f"not reduced{', shown by the model file' if data.get('by_file') else ''}: {data['why']}"
 
 
 def _file_itself(data: Data) -> str:
@@ -683,7 +694,7 @@ def _rounding_carried(data: Data) -> str:
 
 
 def _layers_unknown(data: Data) -> str:
-    return "the layers of the model could not be run alone, so nobody can say which of the two is wrong"
+    return "the layers of the model could not be run alone, so it is not known which of the two is wrong"
 
 
 def _introduction_rate(data: Data) -> str:
@@ -694,7 +705,7 @@ def _introduction_rate(data: Data) -> str:
 
 
 def _adjacent_layers(data: Data) -> str:
-    return f"either layer is right alone; {' and '.join(data['layers'])}, run as one, are not"
+    return f"each layer is right on its own, but {' followed by '.join(data['layers'])} is wrong"
 
 
 def _right_before_saving(data: Data) -> str:
@@ -729,7 +740,7 @@ def _differs_at(data: Data) -> str:
     name = str(data["name"])
     of_input = name.removeprefix("gradient:").removeprefix("input:")
     what = f"result {name}" if name.isdigit() else f"the gradient by {of_input}" if name != of_input else "the call"
-    blamed = f"{of} is held to be wrong" if of else "nothing says which of the two is wrong"
+    blamed = f"{of} is considered wrong" if of else "nothing says which of the two is wrong"
     return f"{what}: {blamed}; rounding explains a difference of {data['allowed']:.3g}"
 
 
@@ -741,7 +752,11 @@ def _paper_parts(data: Data) -> str:
 
 
 def _paper_vote(data: Data) -> str:
-    return f"all others agree against {data['odd']}" if data["odd"] else "no majority says which of them is wrong"
+    return (
+        f"all others agree with each other, but not with {data['odd']}"
+        if data["odd"]
+        else "there is no majority to say which of them is wrong"
+    )
 
 
 def _paper_fails(data: Data) -> str:
@@ -753,7 +768,7 @@ def _paper_nan(data: Data) -> str:
 
 
 def _paper_labels(data: Data) -> str:
-    return f"{data['a']} and {data['b']} give another label for {data['changed']} of {data['inputs']} inputs"
+    return f"{data['a']} and {data['b']} give different labels for {data['changed']} of {data['inputs']} inputs"
 
 
 def under_stress(pair: Data) -> str:
@@ -767,16 +782,16 @@ def under_stress(pair: Data) -> str:
     where = f"in {pair['watched']}" if pair["watched"] else "in the output"
     through = f", most of it through {pair['layer']}" if pair["layer"] else ""
     moved = "inputs" if pair["level"] == "input" else "inputs and weights"
-    kept = f"; the worst is kept in {pair['case']}" if pair.get("case") else ""
+    kept = f"; the worst input is kept in {pair['case']}" if pair.get("case") else ""
     return (
-        f"{both} came {pair['distance']:.3g} apart {where}{through}, in {pair['evaluations']} {moved} within the range "
-        f"of the data; {changed}: a lower bound, not the worst there is{kept}"
+        f"{both} differ by up to {pair['distance']:.3g} {where}{through}, on {pair['evaluations']} {moved} within the "
+        f"range of the data; {changed}; larger differences may exist{kept}"
     )
 
 
 def weights_stay(targets: Sequence[str]) -> str:
     """Why ``--weight-tolerance`` moves nothing on some targets."""
-    return f"stress: no weights are moved for {wording.names(targets)}, to which other weights are another model"
+    return f"stress: weights are not moved for {wording.names(targets)}, which would need a new model for each change"
 
 
 def _paper_places(data: Data) -> str:
@@ -788,7 +803,7 @@ def _paper_places(data: Data) -> str:
 def _guilty_parameters(data: Data) -> str:
     guilty = [f"{one['parameter']} ({_cleared_by(one['values'])})" for one in data["guilty"]]
     if not guilty:
-        return f"no parameter alone is guilty: it stays with each of {data['tried']} other values"
+        return f"no single parameter is guilty: the failure remains with each of the {data['tried']} other values tried"
     return f"guilty parameters: {'; '.join(guilty)}"
 
 
@@ -824,7 +839,7 @@ def _descended(data: Data) -> str:
 
 
 def _by_onednn(data: Data) -> str:
-    return f"it is oneDNN's: with oneDNN switched {data['gone']}, {data['api']} gives the right answer"
+    return f"the defect is in oneDNN: with oneDNN switched {data['gone']}, {data['api']} gives the right answer"
 
 
 #: The sentence of every code.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ..core.errors import UsageError
 from ..core.graph import LayerGraph
 from ..core.jsontext import Json
+from ..core.near_misses import meant
 from ..core.procedure import Recipe
 from .datasets import DATASETS
 from .driving import dave_dropout, dave_norminit, dave_orig
@@ -116,7 +117,7 @@ def find_entry(name: str) -> Entry:
     for known, entry in ZOO.items():
         if _plain(known) == _plain(name):
             return entry
-    raise UsageError(f"no model {name!r} in the zoo; there are {', '.join(ZOO)}")
+    raise UsageError(f"no model {name!r} in the zoo{meant(name, ZOO)}; there are {', '.join(ZOO)}")
 
 
 def _plain(name: str) -> str:

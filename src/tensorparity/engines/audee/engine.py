@@ -20,9 +20,10 @@ from ...core.errors import UsageError
 from ...core.jsontext import Json
 from ...core.oracle import Setup
 from ...core.outcome import Status
+from ...core.settings import defaults_of
 from ...generators.mutation.variants import Variant, invalid_variant, valid_variant
 from ...generators.search.exposed import expose, without_embeddings
-from ...generators.search.genetic import WEIGHT, Search
+from ...generators.search.genetic import WEIGHT, Search, SearchSettings
 from ...oracles.invalid_value import INVALID_VALUE
 from .populations import runs_populations
 from .searches import SearchRun
@@ -61,6 +62,7 @@ class AudeeEngine:
 
     name = "audee"
     settings: ClassVar[tuple[str, ...]] = SETTING_NAMES
+    defaults: ClassVar[Mapping[str, object]] = defaults_of(AudeeSettings, SearchSettings)
     #: A search has to be told of a generation before it can make the next.
     ahead = 0
 

@@ -20,6 +20,7 @@ from ...core.engine import Ask, Result
 from ...core.jsontext import Json
 from ...core.oracle import OUTCOMES, Setup
 from ...core.outcome import Status
+from ...core.settings import defaults_of
 from ...generators.api_inputs import ApiListing
 from ...generators.equivalences.base import LIBRARIES, ONNX, Equivalence, library_of_name
 from ...generators.equivalences.models import model_name
@@ -76,6 +77,7 @@ class EagleEngine:
 
     name = "eagle"
     settings: ClassVar[tuple[str, ...]] = tuple(item.name for item in fields(EagleSettings))
+    defaults: ClassVar[Mapping[str, object]] = defaults_of(EagleSettings)
     ahead = 1
 
     def __init__(self, setup: Setup) -> None:

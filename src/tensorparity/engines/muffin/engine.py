@@ -19,7 +19,7 @@ from ...core.jsontext import Json
 from ...core.oracle import Setup
 from ...core.policies import PLAIN
 from ...core.procedure import Goal
-from ...core.settings import check_settings
+from ...core.settings import check_settings, defaults_of
 from ...core.verdict import Stage
 from ...generators.networks.coverage import NetworkCoverage, Use
 from ...generators.networks.networks import Network, NetworkGenerator, NetworkSettings
@@ -119,6 +119,7 @@ class MuffinEngine:
     """
 
     settings: ClassVar[tuple[str, ...]] = (*sorted(_OWN), *sorted(_OF_NETWORKS))
+    defaults: ClassVar[Mapping[str, object]] = defaults_of(MuffinSettings, NetworkSettings)
 
     name = "muffin"
     #: Enough that a check that takes long, and goes first, does not leave the others without work.

@@ -77,6 +77,7 @@ class PredooEngine:
         "params",
         "size",
     )
+    defaults: ClassVar[Mapping[str, object]] = {"inputs": SWEEP}
 
     name = "predoo"
     #: Its subject is the libraries' own functions, not only those that Keras makes of them.

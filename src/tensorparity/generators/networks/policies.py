@@ -12,6 +12,7 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.errors import UsageError
+from ...core.near_misses import meant
 from ...core.policies import POLICIES, Policy, cast, policy_named
 from ...core.procedure import Goal, Recipe
 
@@ -49,7 +50,7 @@ def read_policies(text: str) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
     for name in names:
         if name not in POLICIES:
-            raise UsageError(f"unknown dtype policy {name!r}; known are {', '.join(POLICIES)}")
+            raise UsageError(f"unknown dtype policy {name!r}{meant(name, POLICIES)}; known are {', '.join(POLICIES)}")
     return names
 
 

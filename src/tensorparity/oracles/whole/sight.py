@@ -18,6 +18,7 @@ from ...core.model import Model
 from ...core.oracle import Answer, Check, Seen
 from ...core.outcome import Outcome
 from ...core.procedure import Goal, Procedure
+from ...core.settings import defaults_of
 from ...core.suspicion import Suspicion
 from ...operators.read_layers import read_layers
 from ..measure.distances import METRICS, SHARE, TOP_K
@@ -74,6 +75,9 @@ class WholeSettings:
         arbiters = tuple(settings.get("arbiters", ()))
         localize, study = settings.get("localize", "auto"), bool(settings.get("study", False))
         return cls(rule, pairs, localize, arbiters, settings.get("batch"), oracle, needs_labels, study)
+
+
+WHOLE_DEFAULTS = defaults_of(PairSettings, WholeSettings)
 
 
 @dataclass(frozen=True)

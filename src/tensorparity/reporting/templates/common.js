@@ -23,6 +23,9 @@ const brief = (value) => {
   return size >= 1000 && size < 1e4 ? known.toFixed(0) : known.toExponential(1).replace("e+", "e");
 };
 
+// As the rest of the report counts: 5,000.
+const counted = (amount) => amount.toLocaleString("en-US");
+
 function element(name, text, className) {
   const made = document.createElement(name);
   if (text !== undefined) made.textContent = visible(text);

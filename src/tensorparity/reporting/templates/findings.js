@@ -77,11 +77,11 @@ class FindingList {
     const groups = this.groupedBy ? this.groupsOf(this.fitting()) : new Map([["", this.fitting()]]);
     const fitting = Array.from(groups.values()).flat();
     const shown = fitting.slice(0, this.limit);
-    const heads = new Map(Array.from(groups, ([name, items]) => [items[0], name && `${name} · ${items.length}`]));
+    const heads = new Map(Array.from(groups, ([name, items]) => [items[0], name && `${name} · ${counted(items.length)}`]));
     this.box.replaceChildren(...shown.flatMap((item) => (
       heads.get(item) ? [element("h3", heads.get(item), "group"), cardOf(item)] : [cardOf(item)]
     )));
-    if (this.tools) this.tools.querySelector("output").textContent = `${fitting.length} of ${this.items.length}`;
+    if (this.tools) this.tools.querySelector("output").textContent = `${counted(fitting.length)} of ${counted(this.items.length)}`;
     if (this.button) this.button.hidden = shown.length === fitting.length;
   }
 
@@ -93,7 +93,7 @@ class FindingList {
   drawAll() {
     this.limit = this.items.length;
     this.draw();
-    this.box.querySelectorAll("details").forEach((part) => { part.open = true; });
+    unfold(this.box);
     drawCloseups(this.box);
   }
 
@@ -104,6 +104,17 @@ class FindingList {
     this.limit = Math.max(this.limit, place + 1);
     this.draw();
   }
+}
+
+// Arrows go from card to card; Enter and the space bar open one, as the browser has it.
+function walk(event) {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  const here = event.target.closest(".finding > summary");
+  if (!step || !here || event.altKey || event.ctrlKey || event.metaKey) return;
+  const all = Array.from(event.currentTarget.querySelectorAll(".finding > summary"));
+  const next = all[all.indexOf(here) + step];
+  if (next) next.focus();
+  event.preventDefault();
 }
 
 async function copyScript(button) {
@@ -122,6 +133,7 @@ async function listFindings() {
   if (!box) return;
   box.addEventListener("toggle", (event) => { if (event.target.open && event.target.matches(".finding")) drawCloseups(event.target); }, true);
   box.addEventListener("click", (event) => { if (event.target.matches(".copy")) copyScript(event.target); });
+  box.addEventListener("keydown", walk);
   const list = new FindingList(shownAtFirst().concat(await unpacked()));
   if (list.tools) list.offerChoices();
   list.reveal(location.hash.slice(1));

@@ -72,7 +72,7 @@ function describeEnd(painter, vertex) {
   if (vertex < painter.inputs) {
     return [definitions(example.inputs.map((input) => [input.name, `${input.shape.join("×") || "scalar"} ${input.dtype}, ${brief(input.low)} to ${brief(input.high)}`]))];
   }
-  if (vertex - painter.inputs - painter.layers.length !== painter.comparison.map.output) return [element("p", "Another output of the model; it has comparisons of its own.", "soft")];
+  if (vertex - painter.inputs - painter.layers.length !== painter.comparison.map.output) return [element("p", "This is another output of the model, which has its own comparisons.", "soft")];
   const told = (prediction) => prediction.map(([place, value]) => `${example.classes ? `class ${place}` : `[${place}]`} ${show(value)}`);
   return [definitions([["label", example.label || "not known"], [painter.comparison.a, ...told(example.a)], [painter.comparison.b, ...told(example.b)]])];
 }

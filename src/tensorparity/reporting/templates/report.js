@@ -59,6 +59,23 @@ function reveal() {
   wanted.scrollIntoView({ block: "center" });
 }
 
+// Paper unfolds nothing: everything is open while the page is printed, and folded again afterwards.
+function unfold(part) {
+  part.querySelectorAll("details:not([open])").forEach((folded) => {
+    folded.open = true;
+    folded.dataset.unfolded = "";
+    const map = folded.matches(".comparison") && folded.querySelector("figure.map");
+    if (map) mapOf(map);
+  });
+}
+
+function foldAgain() {
+  document.querySelectorAll("details[data-unfolded]").forEach((part) => {
+    part.open = false;
+    delete part.dataset.unfolded;
+  });
+}
+
 document.querySelectorAll("[data-filters]").forEach((tools) => {
   tools.hidden = false;
   tools.addEventListener("input", () => filter(tools));
@@ -75,5 +92,10 @@ document.querySelectorAll("details.comparison").forEach((section) => {
   if (section.open) mapOf(figure);
 });
 window.addEventListener("hashchange", reveal);
+window.addEventListener("beforeprint", () => unfold(document));
+window.addEventListener("afterprint", foldAgain);
 reveal();
-listFindings().then(() => { document.documentElement.dataset.ready = "true"; });
+listFindings().then(() => {
+  performance.mark("ready");
+  document.documentElement.dataset.ready = "true";
+});

@@ -89,7 +89,7 @@ def assemble(title: str, kind: Kind, parts: ScriptParts, claim: Claim | None, ex
 
 def heading_lines(title: str) -> list[str]:
     """What the script says of itself."""
-    return [f'"""{_harmless(title)} Exits 1 while it is so, 0 once it is fixed."""', ""]
+    return [f'"""{_harmless(title)} Exits 1 while the defect exists, 0 once it is fixed."""', ""]
 
 
 def _harmless(title: str) -> str:

@@ -6,6 +6,7 @@ last layer with a kernel is scaled to logits of unit deviation. Untrained, uncal
 the signal fade, and every backend looks the same.
 """
 
+import difflib
 import os
 
 import numpy as np
@@ -42,7 +43,10 @@ def find(name):
     for candidate in known:
         if candidate.lower() == name.lower():
             return getattr(keras.applications, candidate)
-    raise Unsupported("keras.applications has no {}; there are {}".format(name, ", ".join(known)))
+    by_lower = {candidate.lower(): candidate for candidate in known}
+    near = [by_lower[found] for found in difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.75)]
+    hint = " (did you mean {}?)".format(near[0]) if near else ""
+    raise Unsupported("keras.applications has no {}{}; there are {}".format(name, hint, ", ".join(known)))
 
 
 def names():
