@@ -570,6 +570,8 @@ def _says(data: Data) -> str:
 def _both_ways(data: Data) -> str:
     """Either answer would be right; both are not."""
     at, index = data["target"], list(data["index"])
+    if data["how"] == "size":
+        return f"{at} answers NaN or a number at {index}, depending on how many equal rows are given at once"
     if data["how"] != "position":
         return f"{at} gives NaN where {data['how']} gives a number, or a number where that gives NaN, at {index}"
     rows = wording.count(int(data["rows"]), "equal row")
