@@ -181,3 +181,32 @@ def test_how_bad_it_is_depends_on_by_how_much(by: float, severity: Severity) -> 
     assert suspicion.kind is Kind.PRECISION
     assert suspicion.diagnosis.relative == pytest.approx(by - 1, rel=1e-2)
     assert severity_of(suspicion.kind, suspicion.diagnosis) is severity
+
+
+def _of_a_size(answer: float) -> Fault:
+    """NaN where few rows are given, and a number where there are many."""
+
+    def fault(case: Case, right: Array) -> Array:
+        return np.full_like(right, np.nan if len(right) < 16 else answer)
+
+    return fault
+
+
+@pytest.mark.parametrize(
+    ("name", "inputs", "answer"),
+    [
+        ("relu", {"x": [[np.nan]]}, 0.0),
+        ("kl_div", {"prediction": [[np.inf]], "target": [[0.0]]}, 0.0),
+        ("conv1d", {"x": [[[np.inf]]], "kernel": [[[1.0]]]}, np.inf),
+    ],
+)
+def test_a_freedom_excuses_only_while_it_answers_one_way(name: str, inputs: dict, answer: float) -> None:
+    case = Case(
+        OPERATORS.get(name).api_call({}),
+        Procedure(goal=Goal.CALL),
+        {k: np.array(v, np.float32) for k, v in inputs.items()},
+    )
+    _, found = examine(Faulty(_of_a_size(answer)), case)
+    (suspicion,) = found.judged.suspicions
+    assert (suspicion.kind, suspicion.diagnosis.suspects) == (Kind.NAN, (WRONG,))
+    assert suspicion.diagnosis.observations[0].code == "both-ways"

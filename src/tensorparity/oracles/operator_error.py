@@ -82,7 +82,7 @@ def judge_operator(seen: Seen, *, numbers: bool = True) -> Steps:
     noted = note(operator, seen.case, seen.own, seen.traits)
     accused = list(_accused(noted)) if numbers else []
     suspicions = [item.suspicion() for item in accused]
-    if numbers and not suspicions and operator.by_cases:
+    if numbers and not suspicions and operator.is_free:
         suspicions += yield from answered_both_ways(seen, {t: noted.outcomes[t] for t in noted.answered})
     suspicions += yield from accused_endings(noted)
     suspicions = [replace(suspicion, oracle=PRECISION) for suspicion in suspicions]

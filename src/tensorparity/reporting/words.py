@@ -580,6 +580,14 @@ def _both_ways(data: Data) -> str:
     )
 
 
+def _both_formulas(data: Data) -> str:
+    """Either formula would be right; both are not."""
+    at = data["target"]
+    if data["how"] == "size":
+        return f"{at} computes the loss by one formula of few samples and by another of many"
+    return f"{at} computes the loss by another formula than {data['how']}"
+
+
 def _settings(data: Data) -> str:
     """``seen only with threads=1; not with threads=2``: whoever looks at it elsewhere has to know."""
     tried, missing, needed = data["tried"], data["missing"], data["needed"]
@@ -859,6 +867,7 @@ SENTENCES: Mapping[str, Callable[[Data], str]] = {
     "two-answers": _two_answers,
     "settings": _settings,
     "both-ways": _both_ways,
+    "both-formulas": _both_formulas,
     "says": _says,
     "exported-layer": _exported_layer,
     "exported-output": _exported_output,

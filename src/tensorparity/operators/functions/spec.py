@@ -159,6 +159,11 @@ class Operator:
         return bool({self.family, self.name} & REGROUPED)
 
     @property
+    def is_free(self) -> bool:
+        """Whether nobody says what it answers for some NaN and infinities."""
+        return self.by_cases or self.regroups or self.weighed_by_zero is not None
+
+    @property
     def subject(self) -> str:
         return PREFIX + self.name
 
