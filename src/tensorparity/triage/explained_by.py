@@ -17,7 +17,7 @@ because one quiet run says little there.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -39,6 +39,7 @@ from ..oracles.kinds import particular_oracle
 from ..oracles.measure.editing import graph_inputs, graph_of, refit, with_arrays, with_params
 from ..oracles.measure.features import features
 from .examine import Examiner
+from .reduction.calls import holds_array
 from .reduction.order import odd_parameters
 from .reduction.values import plain_values
 
@@ -164,10 +165,14 @@ def without_trigger(case: Case, trigger: Trigger) -> Case | None:
     return _with_parameters(changed, {name: None for name in trigger.parameters if name != _POLICY})
 
 
-def trigger_alone(case: Case, trigger: Trigger) -> Case | None:
-    """The case with everything but the trigger at its default, and plain numbers; None where that cannot be done."""
+def trigger_alone(case: Case, trigger: Trigger, required: Collection[str] = ()) -> Case | None:
+    """The case with everything but the trigger at its default, and plain numbers; None where that cannot be done.
+
+    Args:
+        required: arguments of a call that it cannot be without.
+    """
     if isinstance(case.subject, ApiCall):
-        return case
+        return _call_alone(case, case.subject, {*trigger.parameters, *required}, plain=not trigger.features)
     node = _single_node(case)
     if node is None:
         return None
@@ -178,6 +183,13 @@ def trigger_alone(case: Case, trigger: Trigger) -> Case | None:
     if bare is None:
         return None
     return plain_values(bare, ("weights",) if trigger.features else ("inputs", "weights"))
+
+
+def _call_alone(case: Case, call: ApiCall, kept: Collection[str], *, plain: bool) -> Case | None:
+    """Arrays are arguments like the numbers, but no parameters: they stay."""
+    kwargs = {name: value for name, value in call.kwargs.items() if name in kept or holds_array(value)}
+    bare = replace(case, subject=replace(call, kwargs=kwargs))
+    return plain_values(bare, ("inputs",)) if plain else bare
 
 
 def _with_parameters(case: Case, names: Mapping[str, None]) -> Case | None:
@@ -270,10 +282,16 @@ def _question(suspicion: Suspicion, reduced: Suspicion) -> _Question | None:
         return None
     trigger = trigger_of(reduced)
     assert trigger is not None
-    necessary, sufficient = without_trigger(suspicion.case, trigger), trigger_alone(suspicion.case, trigger)
+    necessary = without_trigger(suspicion.case, trigger)
+    sufficient = trigger_alone(suspicion.case, trigger, _arguments(reduced.case))
     if necessary is None or sufficient is None or necessary.digest == suspicion.case.digest:
         return None
     return _Question(suspicion, reduced, necessary, sufficient)
+
+
+def _arguments(case: Case) -> tuple[str, ...]:
+    """The arguments by name that reduction had to leave."""
+    return tuple(case.subject.kwargs) if isinstance(case.subject, ApiCall) else ()
 
 
 def _is_quiet(judged: Judged) -> bool:
