@@ -580,6 +580,17 @@ def _both_ways(data: Data) -> str:
     )
 
 
+def explained(stats: Mapping[str, Json]) -> str:
+    """``; 40 suspicions were sightings of known defects (3 reduced all the same, none refuted); 8 % not reduced``."""
+    said = ""
+    if found := int(stats.get("explained", 0)):
+        were = "suspicion was a sighting" if found == 1 else "suspicions were sightings"
+        audit = f"{int(stats['audited']):,} reduced all the same, {int(stats['refuted']) or 'none'} refuted"
+        said = f"; {found:,} {were} of known defects ({audit})"
+    share = float(stats.get("unreduced_share", 0.0))
+    return f"{said}; {100 * share:.0f} % of the defects not reduced" if share else said
+
+
 def _both_formulas(data: Data) -> str:
     """Either formula would be right; both are not."""
     at = data["target"]
