@@ -143,6 +143,23 @@ def test_two_functions_that_share_an_edge_value_or_a_mode_are_two_defects(faulty
     assert may_explain(*raised)
 
 
+def test_code_that_layers_share_is_one_defect_as_far_as_it_goes(faulty: Any) -> None:
+    runner = faulty(lambda node, case: bool(node.params.get("go_backwards") or node.params.get("use_bias") is False))
+    backwards, unbiased = {"go_backwards": True}, {"use_bias": False}
+    lstm, gru, without = (
+        convicted(runner, one_layer(op, (4, 3), units=2, **params))
+        for op, params in (("LSTM", backwards), ("GRU", {**backwards, "return_sequences": True}), ("GRU", unbiased))
+    )
+    assert explained(runner, gru, lstm) is lstm
+    assert not may_explain(convicted(runner, one_layer("LSTM", (4, 3), units=2, **unbiased)), without)
+
+
+def test_code_that_layers_share_explains_no_edge_values(faulty: Any) -> None:
+    runner = faulty(lambda node, case: True)
+    lstm, gru = (convicted(runner, one_layer(op, (4, 3), np.inf, units=2, go_backwards=True)) for op in ("LSTM", "GRU"))
+    assert not may_explain(lstm, gru)
+
+
 @pytest.mark.parametrize("change", [{"kind": Kind.CRASH}, {"exception": "ValueError"}, {"message": "no"}])
 def test_only_what_ends_alike_is_explained(faulty: Any, change: dict[str, Any]) -> None:
     runner = faulty(has_elu)

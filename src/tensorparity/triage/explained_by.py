@@ -9,9 +9,9 @@ suspicion that ends in the same way and holds the same trigger is tried twice, i
 Where both hold, the trigger is what is wrong with it, and it need not be reduced. Replacing the layer would prove
 nothing: every defect of a layer goes away with the layer. For the same reason, the trigger of one layer explains
 another layer only where they must share the code that is wrong: they differ in their dimensions alone, they raise the
-same exception in the same words, or the trigger names a function (an activation). A NaN that two activations lose is
-two defects. What ends a process and what answers by chance is not tried,
-because one quiet run says little there.
+same exception in the same words, the trigger names a function (an activation), or the catalogue says which code reads
+the parameters of the trigger in both (``stateful`` of all recurrent layers). A NaN that two activations lose is two
+defects. What ends a process and what answers by chance is not tried, because one quiet run says little there.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from ..core.signature import policy_parameter, value_class
 from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement
 from ..operators.catalogue import has_layer, layer
+from ..operators.shared_code import SharedCode
 from ..operators.spec import Parameter
 from ..oracles.kinds import particular_oracle
 from ..oracles.measure.editing import graph_inputs, graph_of, refit, with_arrays, with_params
@@ -123,12 +124,22 @@ def may_explain(reduced: Suspicion, suspicion: Suspicion) -> bool:
     trigger, held = trigger_of(reduced), trigger_of(suspicion)
     if not trigger or held is None or not trigger.within(held):
         return False
-    return bool(suspicion.exception) or _family(reduced) == _family(suspicion) or trigger.names_a_function
+    if suspicion.exception or trigger.names_a_function or _family(reduced) == _family(suspicion):
+        return True
+    return not trigger.features and any(
+        code.reads_all(trigger.parameters) for code in _shared_code(reduced) if code in _shared_code(suspicion)
+    )
 
 
 def _family(suspicion: Suspicion) -> str:
     """The public name without its number of dimensions: what is written once for 1D, 2D and 3D."""
     return _DIMENSIONS.sub("", suspicion.diagnosis.api or "")
+
+
+def _shared_code(suspicion: Suspicion) -> tuple[SharedCode, ...]:
+    """What a layer alone runs through that other types of layers do as well."""
+    node = _single_node(suspicion.case)
+    return layer(node.op).shared if node is not None and has_layer(node.op) else ()
 
 
 def are_apart(one: Suspicion, other: Suspicion) -> bool:
