@@ -591,6 +591,11 @@ def explained(stats: Mapping[str, Json]) -> str:
     return f"{said}; {100 * share:.0f} % of the defects not reduced" if share else said
 
 
+def _filled_otherwise(data: Data) -> str:
+    """An initializer or a variable, by its documentation."""
+    return f"{data['api']} on {data['target']}: {data['how']}"
+
+
 def _both_formulas(data: Data) -> str:
     """Either formula would be right; both are not."""
     at = data["target"]
@@ -879,6 +884,7 @@ SENTENCES: Mapping[str, Callable[[Data], str]] = {
     "settings": _settings,
     "both-ways": _both_ways,
     "both-formulas": _both_formulas,
+    "filled-otherwise": _filled_otherwise,
     "says": _says,
     "exported-layer": _exported_layer,
     "exported-output": _exported_output,

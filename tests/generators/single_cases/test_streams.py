@@ -16,7 +16,7 @@ ROUNDS = 5
 @pytest.fixture(scope="module", params=[0, 7])
 def drawn(request: pytest.FixtureRequest) -> list[Case]:
     single = SingleCases(request.param, ("losses", "kinks"))
-    return [case for _ in range(ROUNDS) for case in single.round()]
+    return [ask.case for _ in range(ROUNDS) for ask in single.round()]
 
 
 def test_losses_behind_both_kinds_of_half_precision(drawn: list[Case]) -> None:
