@@ -28,7 +28,7 @@ from ..operators.functions.spec import Operator
 from ..operators.reference.rounding import K
 from .base import Steps, Stepwise
 from .both_ways import answered_both_ways
-from .defined_elsewhere import defined_elsewhere, limited_words
+from .defined_elsewhere import defined_elsewhere, limited_words, overflow_words
 from .kinds import OPERATORS
 from .measure.node_errors import relative_error
 from .measure.operator_errors import measure_targets
@@ -139,6 +139,13 @@ class _Accused:
         return float(self._truth.ravel()[place])
 
     @property
+    def overflow(self) -> str:
+        """The documentation's words, where an infinity came out early and that is what they say."""
+        place, target = self.place, self.target
+        said, true = self.said(target, place), self.true_value(place)
+        return overflow_words(self.operator, target, self.noted.traits, said, true, self.noted.dtype)
+
+    @property
     def relative(self) -> float | None:
         """The largest error of the row as a share of its largest number."""
         with np.errstate(all="ignore"):
@@ -247,6 +254,8 @@ def _freedom(item: _Accused) -> str | None:
     limited = limited_words(item.operator, item.target, item.noted.traits)
     if limited and not item.is_special and item.finite:
         return limited
+    if not item.is_special and (overflow := item.overflow):
+        return overflow
     if not (item.noted.dtype == "float64" or item.is_special):
         return None
     unlike = item.operator.unlike_special if item.is_special else item.operator.unlike
