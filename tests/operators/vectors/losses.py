@@ -153,7 +153,8 @@ VECTORS: dict[str, list[LossVector]] = {
     "Circle": [
         LossVector([0, 0], [[1.0, 0.0], [1.0, 0.0]], [0.0, 0.0]),
         LossVector([0, 0, 1], [[1.0, 0.0], [NAN, 0.0], [0.0, 1.0]], [NAN, NAN, NAN]),
-        LossVector([0, 0, 1], [[1.0, 0.0], [INF, 0.0], [0.0, 1.0]], [NAN, NAN, NAN]),
+        # The first is paired as well as can be, and at a right angle to the other class; losses of 0 do not count.
+        LossVector([0, 0, 1], [[1.0, 0.0], [INF, 0.0], [0.0, 1.0]], [3 * math.log1p(math.exp(-25.6)), NAN, NAN]),
         LossVector([], ("none", 2), []),
     ],
     "CategoricalGeneralizedCrossEntropy": _classes(
