@@ -5,19 +5,25 @@ shown by ten cases under other seeds, shapes and parameters; what is found is re
 the signatures (decision 8). Reported: the adjusted Rand index of clusters against faults, and every pair of faults of
 one layer that ended in one cluster.
 
+With ``--roots``, nothing is planted: the findings of these stores are held against the root causes that a reader has
+assigned, in lines of ``id,root``. Reported: the adjusted Rand index, the share of pairs in one cluster that have one
+root, clusters per root, and the share of clusters that are not reduced.
+
 Usage: python bench/clusters.py [CASES PER FAULT] [FAULTS]
+       python bench/clusters.py --roots ROOTS.csv STORE [STORE ...]
 """
 
 from __future__ import annotations
 
-import math
 import sys
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+from grouping import adjusted_rand, grouping, read_roots, stored
 from measuring import table
 
 from tensorparity.core.case import Case
@@ -187,17 +193,15 @@ def signatures(runner: LocalRunner, planted: Planted, count: int, number: int) -
     return found
 
 
-def adjusted_rand(first: Sequence[object], second: Sequence[object]) -> float:
-    """Agreement of two partitions: 1 where they are the same, about 0 by chance."""
-    together = sum(math.comb(count, 2) for count in Counter(zip(first, second, strict=True)).values())
-    rows = sum(math.comb(count, 2) for count in Counter(first).values())
-    columns = sum(math.comb(count, 2) for count in Counter(second).values())
-    expected = rows * columns / math.comb(len(first), 2)
-    most = (rows + columns) / 2
-    return 1.0 if most == expected else (together - expected) / (most - expected)
+def held_against(roots: Path, stores: Sequence[str]) -> None:
+    """Clusters of what was found against what a reader says."""
+    print("\n".join(grouping(stored(stores), read_roots(roots)).lines))
 
 
 def main() -> None:
+    if sys.argv[1:2] == ["--roots"]:
+        held_against(Path(sys.argv[2]), sys.argv[3:])
+        return
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 10
     faults = FAULTS[: int(sys.argv[2])] if len(sys.argv) > 2 else FAULTS
     labels: list[str] = []

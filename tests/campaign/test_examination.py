@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from tensorparity.core.model import Model
 from tensorparity.core.outcome import Outcome, Status
 from tensorparity.core.procedure import Goal
 from tensorparity.core.verdict import Judgement, Kind
+from tensorparity.operators.masks_and_states import MasksAndStates
 from tensorparity.operators.reference.evaluate import draw_weights
 from tensorparity.oracles.whole import layers
 from tensorparity.reporting.words import sentences
@@ -35,6 +36,12 @@ def bump(array: Array) -> Array:
 
 def judgements(examined: Examined) -> dict[tuple[str, str], Judgement]:
     return {(c.a, c.b): c.verdict.judgement for c in examined.comparisons}
+
+
+def _nobody(*_: Any) -> Iterator[Any]:
+    """Of pairs of layers, nothing is known."""
+    return []
+    yield
 
 
 class TestAgreement:
@@ -496,6 +503,33 @@ class TestWhatTravelsBesideTheValues:
         assert isinstance(suspicion.case.subject, LayerGraph)
         assert [node.op for node in suspicion.case.subject.nodes] == ["Masking", "LSTM"]
         assert judgements(examined)[A, B] is Judgement.FAIL
+
+    def test_agreeing_without_a_mask_clears_nobody(
+        self, examine: Examine, fake_runner: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Every number that could mark a hidden step is that of one that counts, so that no graph makes this mask."""
+
+        class Odd(fake_runner):  # type: ignore[misc]
+            """One target whose LSTM is wrong behind a mask; a replay hands no mask on."""
+
+            def _layer(self, node: Node, given: Any, case: Case, target: str, *rest: Any) -> Array:
+                if case.procedure.goal is Goal.REPLAY:
+                    rest = (rest[0], MasksAndStates())
+                output: Array = super()._layer(node, given, case, target, *rest)
+                wrong = case.procedure.goal is not Goal.REPLAY and (target, node.name) == (B, "lstm")
+                return output + np.float32(0.1) if wrong else output
+
+        build = GraphBuilder("sequence")
+        hidden = build.add("Masking", build.input("x", (5, 1)), name="masking", mask_value=5.0)
+        graph = build.build(build.add("LSTM", hidden, name="lstm", units=2))
+        model = Model("sequence", graph, draw_weights(graph, np.random.default_rng(3)))
+        inputs = {"x": np.tile(np.array([[0.0], [-1.0], [1.0], [2.0], [5.0]], np.float32), (3, 1, 1))}
+        monkeypatch.setattr("tensorparity.oracles.whole.layers.blame_adjacent_layers", _nobody)
+        examined = examine(Odd(), model, inputs)
+        assert [errors.node.op for errors in examined.measured if errors.unmasked] == ["LSTM"]
+        assert judgements(examined)[A, B] is Judgement.UNDECIDED
+        assert "lstm (LSTM) could not be run alone behind its mask" in examined.comparisons[0].verdict.reason
+        assert any("lstm (LSTM) ran alone without a mask" in note for note in examined.notes)
 
     def test_right_behind_a_mask_is_right(
         self, examine: Examine, fake_runner: Any, masked: tuple[Model, dict[str, Array]]

@@ -178,15 +178,21 @@ def test_onednn_is_not_blamed_for_what_keras_does_with_it() -> None:
 
 def test_trying_ends_with_the_budget_because_nothing_is_lost_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
     ended: list[float] = []
+    searched: list[float | None] = []
+
+    def ran(*given: object, seconds: float | None, **named: object) -> StopReason:
+        searched.append(seconds)
+        return StopReason.CASES
 
     def tried(session: object, local: object, tell: object, seconds: float, ends: float) -> bool:
         ended.append(ends)
         return True
 
-    monkeypatch.setattr(settings_trial, "run_engines", lambda *given, **named: StopReason.CASES)
+    monkeypatch.setattr(settings_trial, "run_engines", ran)
     monkeypatch.setattr(settings_trial, "try_settings", tried)
     session = SimpleNamespace(local=object())
     for seconds in (360.0, None):
         reducing = ReducingSettings(settings_seconds=72.0)
         run_and_try_settings(session, [], print, reducing, seconds=seconds, cases=None, began=100.0)  # type: ignore[arg-type]
     assert ended == [460.0, math.inf]
+    assert searched == [324.0, None], "a tenth is kept, as the help of --settings says"

@@ -291,6 +291,7 @@ class TestTables:
 
     def test_on_the_page(self, campaign: Fuzz) -> None:
         facts = campaign.facts(12.0, None)
+        assert {"explained", "audited", "refuted", "unreduced_share"} <= set(facts.stats)
         page = html.render(replace(facts, stats={**facts.stats, "unsupported_reasons": {"no <b>such</b> thing": 3}}))
         section = page[page.index('<section id="fuzz">') :]
         numbers = "<td>total</td><td>1</td><td>0</td><td>0</td>"

@@ -188,6 +188,24 @@ def test_what_reduction_shows_to_be_one_defect_is_one_finding(run: Any) -> None:
     assert list(resumed.session.findings) == [finding.id]
 
 
+def test_the_stats_tell_what_was_explained_and_what_was_not_reduced(run: Any) -> None:
+    planted = {"keras:jax": {"dense": bump}}
+    hunted, _ = run(cases=4, planted=planted, reducing=ReducingSettings(scripts=False))
+    known = hunted.session.preparation.explanations
+    known.explained, known.audited, known.refuted = 40, 3, 1
+    (finding,) = hunted.session.findings.values()
+    for reduced, share in ((True, 0.0), (False, 1.0)):
+        hunted.session.findings[finding.id] = replace(finding, reduced=reduced)
+        stats = hunted.facts(0.0).stats
+        told = [stats[name] for name in ("explained", "audited", "refuted", "unreduced_share")]
+        assert told == [40, 3, 1, share]
+
+
+def test_nothing_is_explained_where_nothing_is_reduced(run: Any) -> None:
+    stats = run(cases=2)[0].facts(0.0).stats
+    assert [stats[name] for name in ("explained", "audited", "refuted", "unreduced_share")] == [0, 0, 0, 0.0]
+
+
 def test_findings_survive_a_resume(run: Any) -> None:
     planted = {"keras:jax": {"dense": bump}}
     first, _ = run(cases=2, planted=planted)

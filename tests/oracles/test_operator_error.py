@@ -181,3 +181,63 @@ def test_how_bad_it_is_depends_on_by_how_much(by: float, severity: Severity) -> 
     assert suspicion.kind is Kind.PRECISION
     assert suspicion.diagnosis.relative == pytest.approx(by - 1, rel=1e-2)
     assert severity_of(suspicion.kind, suspicion.diagnosis) is severity
+
+
+def _of_a_size(answer: float) -> Fault:
+    """NaN where few rows are given, and a number where there are many."""
+
+    def fault(case: Case, right: Array) -> Array:
+        return np.full_like(right, np.nan if len(right) < 16 else answer)
+
+    return fault
+
+
+@pytest.mark.parametrize(
+    ("name", "inputs", "answer"),
+    [
+        ("relu", {"x": [[np.nan]]}, 0.0),
+        ("kl_div", {"prediction": [[np.inf]], "target": [[0.0]]}, 0.0),
+        ("conv1d", {"x": [[[np.inf]]], "kernel": [[[1.0]]]}, np.inf),
+    ],
+)
+def test_a_freedom_excuses_only_while_it_answers_one_way(name: str, inputs: dict, answer: float) -> None:
+    case = Case(
+        OPERATORS.get(name).api_call({}),
+        Procedure(goal=Goal.CALL),
+        {k: np.array(v, np.float32) for k, v in inputs.items()},
+    )
+    _, found = examine(Faulty(_of_a_size(answer)), case)
+    (suspicion,) = found.judged.suspicions
+    assert (suspicion.kind, suspicion.diagnosis.suspects) == (Kind.NAN, (WRONG,))
+    assert suspicion.diagnosis.observations[0].code == "both-ways"
+
+
+@pytest.mark.parametrize(
+    ("name", "library", "x", "klass"),
+    [
+        ("sinh", "torch", 89.0, Class.SPECIFICATION),
+        ("cosh", "torch", -89.0, Class.SPECIFICATION),
+        ("sinh", "jax", 89.0, Class.DEFECT),
+        ("sinh", "torch", 60.0, Class.DEFECT),
+        ("exp", "torch", 88.5, Class.DEFECT),
+    ],
+)
+def test_very_large_results_may_be_infinite_where_the_docstring_says_so(
+    name: str, library: str, x: float, klass: Class
+) -> None:
+    """Sleef rounds the last of what float32 can hold to infinity, and torch says so of sinh and cosh alone."""
+    traits = Traits({"one": TargetTraits("one", library=library, calls=library), WRONG: TRAITS[WRONG]})
+
+    class Early(Faulty):
+        targets = ("one", WRONG)
+
+        def _one(self, case: Case, target: str) -> Outcome:
+            right = exact(case)
+            answer = np.where(np.abs(case.inputs["x"]) >= 50, np.copysign(np.float32(np.inf), right), right)
+            return Outcome(target, Status.COMPLETED, {"0": answer if target == "one" else right})
+
+    case = Case(OPERATORS.get(name).api_call({}), Procedure(goal=Goal.CALL), {"x": np.full((1, 1), x, np.float32)})
+    examiner = Examiner(Early(doubled), Setup(targets=Early.targets, traits=traits))
+    (found,) = examiner.examine([Ask(case, oracles=("precision",))])
+    (suspicion,) = found.judged.suspicions
+    assert (suspicion.diagnosis.suspects, suspicion.diagnosis.klass) == (("one",), klass)

@@ -27,8 +27,6 @@ that the page names was run with the change in place, and failed.
 | claim | symbol | changed | into | held by |
 | --- | --- | --- | --- | --- |
 """
-#: What pytest exits with where tests ran and failed, or could not even be collected.
-_FAILED = (1, 2)
 
 
 def survives(mutation: Mutation) -> str:

@@ -82,6 +82,29 @@ def test_findings_of_one_cluster_are_one_defect(sample: Sample) -> None:
     assert tally(replace(facts, findings=facts.findings[:11])) == "11 findings, no defects"
 
 
+@pytest.mark.parametrize(
+    ("stats", "said"),
+    [
+        ({}, ""),
+        ({"explained": 0, "audited": 0, "refuted": 0, "unreduced_share": 0.0}, ""),
+        (
+            {"explained": 40, "audited": 3, "refuted": 0, "unreduced_share": 0.08},
+            "; 40 suspicions were sightings of known defects (3 reduced all the same, none refuted); "
+            "8 % of the defects not reduced",
+        ),
+        (
+            {"explained": 1, "audited": 1, "refuted": 1, "unreduced_share": 0.0},
+            "; 1 suspicion was a sighting of known defects (1 reduced all the same, 1 refuted)",
+        ),
+    ],
+)
+def test_the_headline_says_how_many_were_explained(sample: Sample, stats: dict[str, float], said: str) -> None:
+    facts = sample("hunt_findings")
+    plain = {name: value for name, value in facts.stats.items() if name not in ("explained", "unreduced_share")}
+    without = summarize(replace(facts, stats=plain)).headline.removesuffix(".")
+    assert summarize(replace(facts, stats={**plain, **stats})).headline == f"{without}{said}."
+
+
 def test_a_difference_that_is_no_defect_blames_nobody(sample: Sample) -> None:
     facts = _changed(sample("one_defect"), klass=Class.PRECISION, suspects=())
     assert summarize(facts).headline == (

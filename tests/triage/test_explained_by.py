@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tensorparity.core.case import Case
-from tensorparity.core.finding import Class
+from tensorparity.core.case import ApiCall, ArrayArg, Case
+from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder, Node
+from tensorparity.core.oracle import Judged
+from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.core.suspicion import Suspicion
-from tensorparity.core.verdict import Kind
+from tensorparity.core.verdict import Judgement, Kind, Stage, Verdict
 from tensorparity.operators.reference.evaluate import draw_weights
 from tensorparity.targets.catalogue import traits_of
 from tensorparity.triage.explained_by import (
@@ -140,6 +143,23 @@ def test_two_functions_that_share_an_edge_value_or_a_mode_are_two_defects(faulty
     assert may_explain(*raised)
 
 
+def test_code_that_layers_share_is_one_defect_as_far_as_it_goes(faulty: Any) -> None:
+    runner = faulty(lambda node, case: bool(node.params.get("go_backwards") or node.params.get("use_bias") is False))
+    backwards, unbiased = {"go_backwards": True}, {"use_bias": False}
+    lstm, gru, without = (
+        convicted(runner, one_layer(op, (4, 3), units=2, **params))
+        for op, params in (("LSTM", backwards), ("GRU", {**backwards, "return_sequences": True}), ("GRU", unbiased))
+    )
+    assert explained(runner, gru, lstm) is lstm
+    assert not may_explain(convicted(runner, one_layer("LSTM", (4, 3), units=2, **unbiased)), without)
+
+
+def test_code_that_layers_share_explains_no_edge_values(faulty: Any) -> None:
+    runner = faulty(lambda node, case: True)
+    lstm, gru = (convicted(runner, one_layer(op, (4, 3), np.inf, units=2, go_backwards=True)) for op in ("LSTM", "GRU"))
+    assert not may_explain(lstm, gru)
+
+
 @pytest.mark.parametrize("change", [{"kind": Kind.CRASH}, {"exception": "ValueError"}, {"message": "no"}])
 def test_only_what_ends_alike_is_explained(faulty: Any, change: dict[str, Any]) -> None:
     runner = faulty(has_elu)
@@ -240,3 +260,57 @@ def test_a_cluster_is_known_by_its_trigger(faulty: Any) -> None:
     assert cluster_of(replace(many, reduced=False), traits) == many.signature
     renamed = replace(many, diagnosis=replace(many.diagnosis, api="keras.layers.EinsumDense"))
     assert cluster_of(renamed, traits) != cluster_of(many, traits)
+
+
+def test_an_accepted_difference_is_the_root_of_no_other_key(faulty: Any) -> None:
+    runner = faulty(has_elu)
+    dense = convicted(runner, one_layer("Dense", (4,), **DENSE))
+    conv = convicted(runner, one_layer("Conv2D", (5, 5, 3), **{**CONV, "padding": "valid"}))
+    first, last = sorted([dense, conv], key=lambda one: one.signature)
+    explanations = Explanations(examiner_for(runner, TARGETS), [KnownDifference("so be it", signature=first.signature)])
+    explanations.learn([dense, conv])
+    assert explanations.merged() == {first.signature: last.signature}
+
+
+def call(**kwargs: Any) -> Case:
+    x = np.linspace(0.1, 0.9, 6, dtype=np.float32).reshape(2, 3)
+    return Case(ApiCall("op.cumsum", (ArrayArg("x"),), kwargs), Procedure(goal=Goal.CALL), {"x": x})
+
+
+def test_the_trigger_of_a_call_alone() -> None:
+    case = call(axis=1, reverse=True, exclusive=True)
+    alone = trigger_alone(case, Trigger({"reverse": True}, ()), required=("axis",))
+    assert alone is not None
+    assert dict(alone.subject.kwargs) == {"axis": 1, "reverse": True}  # type: ignore[union-attr]
+    assert alone.inputs["x"].ravel().tolist() == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    special = trigger_alone(case, Trigger({"reverse": True}, ("NaN",)))
+    assert special is not None
+    assert np.array_equal(special.inputs["x"], case.inputs["x"]), "what is special about them has to stay"
+
+
+def test_arrays_of_a_call_stay_whatever_they_are_called() -> None:
+    case = replace(call(), subject=ApiCall("op.cumsum", (), {"x": ArrayArg("x"), "reverse": True}))
+    alone = trigger_alone(case, Trigger({}, ("NaN",)))
+    assert alone is not None
+    assert set(alone.subject.kwargs) == {"x"}  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("wrong", "same"), [(("reverse",), True), (("reverse", "exclusive"), False)])
+def test_a_call_that_needs_more_than_the_trigger_is_another_defect(wrong: tuple[str, ...], same: bool) -> None:
+    def suspected(case: Case) -> Suspicion:
+        params = dict(case.subject.kwargs)  # type: ignore[union-attr]
+        diagnosis = Diagnosis(Class.DEFECT, (TORCH,), api="torch.cumsum", parameters=params)
+        return Suspicion(Kind.PRECISION, diagnosis, case, TARGETS, stage=Stage.CALL)
+
+    class Judge:
+        def examine(self, asks: Any) -> list[Any]:
+            return [SimpleNamespace(judged=self.judged(ask.case)) for ask in asks]
+
+        def judged(self, case: Case) -> Judged:
+            if not set(wrong) <= set(case.subject.kwargs):  # type: ignore[union-attr]
+                return Judged((Verdict(Judgement.PASS, TARGETS, ""),))
+            return Judged((Verdict(Judgement.FAIL, TARGETS, ""),), (suspected(case),))
+
+    reduced, suspicion = suspected(call(reverse=True)), suspected(call(reverse=True, exclusive=True))
+    found = explain(Judge(), [suspicion], [[reduced]])  # type: ignore[arg-type]
+    assert (found == {0: reduced}) is same

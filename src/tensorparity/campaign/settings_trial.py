@@ -37,7 +37,8 @@ from .events import Listener
 from .loop import run_engines
 from .session import CampaignSession
 
-#: Of a campaign's time, what is kept for trying settings.
+#: Of a campaign's time, what is kept for trying settings; what the search leaves of it is spent on them as well, up to
+#: ``settings_seconds``.
 _KEPT = 1 / 10
 
 _Shown = dict[Setting, bool]

@@ -263,8 +263,8 @@ def settings_option(function: F) -> F:
         "--settings/--no-settings",
         "try_settings",
         default=None,
-        help="Try each defect with oneDNN on and off, other instruction sets and two threads, which takes a fifth of "
-        "the budget.  [default: if the budget is 2m or more]",
+        help="Try each defect with oneDNN on and off, other instruction sets and two threads; a tenth of the budget is "
+        "kept for it (by precision a fifth), and a fifth is the most it takes.  [default: where that is 2m or more]",
     )(function)
 
 
@@ -297,7 +297,7 @@ def reducing_settings(
 
 
 def settings_seconds(try_settings: bool | None, budget: float | None) -> float:
-    """How long other settings are tried: a fifth of a budget; without one, as long as it takes, where asked for."""
+    """How long other settings are tried at most: a fifth of a budget; without one, as it takes, where asked for."""
     if budget is None or math.isinf(budget):
         return math.inf if try_settings else 0.0
     wanted = budget >= _LONG_BUDGET if try_settings is None else try_settings

@@ -12,6 +12,7 @@ from pathlib import Path
 from .. import __version__
 from ..campaign.budget import StopReason
 from ..campaign.events import CaseDone, Event, Listener, Progress, silent, to_all
+from ..campaign.explained import defects_in_figures
 from ..campaign.filing import target_facts
 from ..campaign.sections import Sections
 from ..campaign.session import CampaignSession, open_campaign
@@ -354,6 +355,7 @@ class Fuzz:
             "cpu_seconds": {target: round(cost, 3) for target, cost in self.costs.targets.items()},
             "tables": {**tables, **_held_against(self.voted, other)},
             **({"line_coverage": {"package": settings.runner.lines, **self._lines}} if self._lines else {}),
+            **defects_in_figures(self.session),
             "again": dict(tally.again + self.session.distinct.again),
             "set_aside": {
                 "undecided": dict(tally.set_aside.most_common()),

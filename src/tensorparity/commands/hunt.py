@@ -11,6 +11,7 @@ from pathlib import Path
 from .. import __version__
 from ..campaign.budget import StopReason
 from ..campaign.events import Listener, silent, to_all
+from ..campaign.explained import defects_in_figures
 from ..campaign.filing import target_facts
 from ..campaign.sections import Sections
 from ..campaign.session import CampaignSession, open_campaign
@@ -153,7 +154,7 @@ class Hunt:
             stats={
                 **tally.stats(seconds),
                 "stop_reason": self.stop.value,
-                "again": dict(self.session.distinct.again),
+                **defects_in_figures(self.session),
                 **self._single_cases(),
                 "worker_seconds": {name: round(spent, 3) for name, spent in self._runner.cpu_seconds.items()},
                 **({"packing": packing} if (packing := self._runner.packing.to_json())["packs"] else {}),

@@ -11,6 +11,7 @@ from pathlib import Path
 from .. import __version__
 from ..campaign.budget import StopReason
 from ..campaign.events import Listener, silent, to_all
+from ..campaign.explained import defects_in_figures
 from ..campaign.filing import target_facts
 from ..campaign.sections import Sections
 from ..campaign.session import CampaignSession, open_campaign
@@ -156,6 +157,7 @@ class Mutate:
         }
         stats: dict[str, Json] = {
             **tally.stats(seconds),
+            **defects_in_figures(self.session),
             "stop_reason": self.stop.value,
             "tables": tables,
             "fraction": _fraction(settings.audee, own.tables),

@@ -10,6 +10,7 @@ from pathlib import Path
 from .. import __version__
 from ..campaign.budget import StopReason
 from ..campaign.events import CaseDone, EngineEnded, Event, Listener, Progress, silent, to_all
+from ..campaign.explained import defects_in_figures
 from ..campaign.filing import target_facts
 from ..campaign.loop import run_engines
 from ..campaign.phases import PartTimes
@@ -313,6 +314,7 @@ class _Run:
                         "findings": len(findings),
                     }
                 },
+                **defects_in_figures(self._session),
                 "operators": len(self._operators),
                 "unsupported": len(silent),
                 "stop_reason": self._stop_reason,

@@ -88,3 +88,10 @@ def is_finite(array: Array) -> Array:
     if is_exact(array):
         return np.ones(array.shape, dtype=bool)
     return np.asarray(np.isfinite(channels(array)).all(axis=-1))
+
+
+def is_nan(array: Array) -> Array:
+    """Elementwise: NaN in some channel; what is exact never is."""
+    if is_exact(array):
+        return np.zeros(array.shape, dtype=bool)
+    return np.asarray(np.isnan(channels(array)).any(axis=-1))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from ..core.arrays import Array
 from ..core.jsontext import Json
+from .shared_code import SharedCode
 
 Shape = tuple[int | None, ...]
 Params = Mapping[str, Json]
@@ -173,6 +174,7 @@ class LayerSpec:
         limits: the words in which the documentation says that a library does not have the layer with these parameters;
             nothing where it promises them.
         governed: the weights that have a regularizer and a constraint, by what these arguments call them.
+        shared: code that other layer types run through as well.
         activity: the regularizer of the outputs, from the parameters. See ``penalties``.
     """
 
@@ -206,6 +208,7 @@ class LayerSpec:
     limits: Callable[[Params], str] = nothing_unsaid
     governed: Mapping[str, str] = field(default_factory=dict)
     activity: Callable[[Params], Json] = no_activity
+    shared: tuple[SharedCode, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.stages:

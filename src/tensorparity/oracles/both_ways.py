@@ -14,6 +14,7 @@ import numpy as np
 
 from ..core.arrays import Array
 from ..core.case import Case
+from ..core.channels import is_finite, is_nan
 from ..core.evidence import observed
 from ..core.finding import Class, Diagnosis
 from ..core.oracle import Check, Seen
@@ -58,13 +59,12 @@ def answered_both_ways(seen: Seen, outcomes: Outcomes) -> Asking[list[Suspicion]
         return []
     (answer,) = yield [Check(longer, tuple(completed))]
     again = {target: outcome for target, outcome in answer.outcomes.items() if outcome.completed}
-    return _by_position(longer, again, seen.traits)
+    return _by_position(longer, again, seen.traits) or _by_size(case, completed, again, seen.traits)
 
 
 def holds_not_finite(case: Case) -> bool:
     """Whether any input holds NaN or an infinity."""
-    floats = (array for array in case.inputs.values() if array.dtype.kind == "f")
-    return any(not np.isfinite(array).all() for array in floats)
+    return any(not is_finite(array).all() for array in case.inputs.values())
 
 
 def _copies(case: Case) -> int:
@@ -96,9 +96,9 @@ def _equal_rows(case: Case) -> list[list[int]]:
 def _uneven(outcome: Outcome, groups: Sequence[Sequence[int]]) -> tuple[int, ...] | None:
     """An element that is NaN in one of several equal rows and a number in another; None where there is none."""
     for output in outcome.outputs.values():
-        if output.dtype.kind != "f" or not output.ndim:
+        if not output.ndim:
             continue
-        nan = np.isnan(output)
+        nan = is_nan(output)
         for places in groups:
             if max(places) < len(nan) and (uneven := nan[places].any(axis=0) & ~nan[places].all(axis=0)).any():
                 index = np.unravel_index(int(np.argmax(uneven)), uneven.shape) if uneven.ndim else ()
@@ -123,18 +123,38 @@ def _by_compilation(case: Case, completed: Outcomes, traits: Traits) -> list[Sus
 def _apart(one: Outcome, other: Outcome) -> tuple[int, ...] | None:
     for name, output in one.outputs.items():
         beside = other.outputs.get(name)
-        if beside is None or output.dtype.kind != "f" or output.shape != beside.shape:
+        if beside is None or output.shape != beside.shape:
             continue
-        differ = np.isnan(output) != np.isnan(beside)
+        differ = is_nan(output) != is_nan(beside)
         if differ.any():
             return tuple(int(part) for part in np.unravel_index(int(np.argmax(differ)), differ.shape))
     return None
 
 
+def _by_size(case: Case, short: Outcomes, long: Outcomes, traits: Traits) -> list[Suspicion]:
+    """Who answers a row alone in one way and many copies of it in the other.
+
+    Where every library does, the function looks at more than one row at a time, and its rows are not independent.
+    """
+    rows = row_count(case, shared_inputs(case))
+    places = {target: _apart(short[target], _first_copies(outcome, rows)) for target, outcome in long.items()}
+    changed = {target: place for target, place in places.items() if place is not None}
+    libraries = {traits[target].library for target in places}
+    if len(libraries) > 1 and libraries == {traits[target].library for target in changed}:
+        return []
+    return [_suspicion(case, short, target, traits, "size", place) for target, place in changed.items()]
+
+
+def _first_copies(long: Outcome, rows: int) -> Outcome:
+    """Of each row that was run many times over, the first copy; they are alike."""
+    stacked = {n: o for n, o in long.outputs.items() if o.ndim and rows and len(o) > rows and len(o) % rows == 0}
+    return replace(long, outputs={name: output[:: len(output) // rows] for name, output in stacked.items()})
+
+
 def _suspicion(
     case: Case, completed: Outcomes, target: str, traits: Traits, how: str, place: tuple[int, ...]
 ) -> Suspicion:
-    """``how``: by position, or the target that answers the other way."""
+    """``how``: by position, by size, or the target that answers the other way."""
     output: Array = next(iter(completed[target].outputs.values()))
     said = observed("both-ways", target=target, how=how, index=list(place), rows=len(output) if output.ndim else 1)
     diagnosis = Diagnosis(

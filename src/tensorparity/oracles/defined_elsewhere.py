@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -13,9 +14,12 @@ from ..core.traits import Traits
 from ..operators.functions.native import native_call
 from ..operators.functions.peers import ONNX, defined_value, said_of
 from ..operators.functions.spec import Lacking, Operator
-from ..operators.reference.rounding import K
+from ..operators.reference.rounding import K, largest
 from ..operators.spec import Evaluation
 from .measure.operator_errors import measure_rows
+
+#: Results of so large a share of the largest number are very large.
+_VERY_LARGE = 16
 
 
 def defined_elsewhere(
@@ -61,6 +65,18 @@ def _agree(output: Array, value: Array, operator: Operator, case: Case) -> bool:
         kappa = np.broadcast_to(operator.evaluate(dict(case.subject.kwargs), arrays).kappa, value.shape)  # type: ignore[union-attr]
     errors = measure_rows(output, Evaluation(value, np.nan_to_num(kappa, posinf=0.0)), output.dtype.name)
     return bool(errors.units.max(initial=0.0) <= K)
+
+
+def overflow_words(operator: Operator, target: str, traits: Traits, said: float, true: float, dtype: str) -> str:
+    """The words in which a library, or the one that computes for it, says that very large results become infinite.
+
+    Nothing where something else happened.
+    """
+    most = largest(dtype)
+    if not (math.isinf(said) and said * true > 0 and most / _VERY_LARGE <= abs(true) <= most):
+        return ""
+    overflows = operator.overflows
+    return overflows.get(traits[target].calls) or overflows.get(traits.implementation(target, operator.name), "")
 
 
 def limited_words(operator: Operator, target: str, traits: Traits) -> str:

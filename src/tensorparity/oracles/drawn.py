@@ -1,4 +1,6 @@
-"""What a function of ``keras.random`` draws: repeated by its seed; of the documented form, range, mean and variance.
+"""What Keras draws, fills variables with and keeps in them: of the documented form, range, mean and variance.
+
+One seed gives one result. What is not drawn is exactly what was asked for.
 
 Means and variances are held against the documentation within six standard errors, which chance leaves once in a
 thousand million.
@@ -6,16 +8,13 @@ thousand million.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from ..core.arrays import Array, dtype_name, is_floating, unit_roundoff
-from ..core.call import ApiCall, ArrayArg, TupleArg
-from ..core.case import Case
-from ..core.channels import same
+from ..core.call import ApiCall
+from ..core.channels import distance, same
 from ..core.evidence import observed
 from ..core.finding import Class, Diagnosis
 from ..core.jsontext import Json
@@ -23,7 +22,8 @@ from ..core.oracle import Judged, Seen, Setup
 from ..core.outcome import Outcome, Status
 from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
-from ..operators.functions.distributions import Distribution, distribution_of
+from ..operators.functions.distributions import Distribution
+from ..operators.functions.drawn_calls import DrawnCall, drawn_call
 from .measure.call_freedoms import lacks
 from .statements import BY_REFERENCE
 
@@ -31,6 +31,8 @@ from .statements import BY_REFERENCE
 SIGMAS = 6.0
 #: Fewer numbers say nothing of their mean.
 _ENOUGH = 256
+#: Units of rounding that an orthogonal matrix may be off, for each of its rows and columns.
+_ROUNDED = 16
 _NARROWED = {"float64": "float32", "int64": "int32"}
 
 
@@ -49,70 +51,74 @@ class Drawn:
 
 
 def _judged(seen: Seen, target: str, outcome: Outcome) -> tuple[Verdict, Suspicion | None]:
-    calls = [call for call in seen.case.subject.args if isinstance(call, ApiCall)]  # type: ignore[union-attr]
+    called = [call for call in seen.case.subject.args if isinstance(call, ApiCall)]  # type: ignore[union-attr]
+    calls = [drawn_call(call, seen.case.inputs) for call in called]
     if outcome.status is Status.RAISED and outcome.failure is not None and not lacks(outcome.failure):
         said = f"raises {outcome.failure.type}: {outcome.failure.message[:200]}"
         return _convicted(seen, target, calls[0], said, Kind.ERROR)
     if not outcome.completed or not calls:
         return Verdict(Judgement.UNDECIDED, (target,), f"{target} draws nothing", stage=Stage.CALL), None
     outputs = [outcome.outputs[name] for name in sorted(outcome.outputs, key=int)]
-    wrong = _of_several(calls, outputs)
+    wrong, guilty = _of_several(calls, outputs), calls[0]
     for call, output in zip(calls, outputs, strict=False):
-        wrong = wrong or _of_one(call, output, seen.case)
+        wrong, guilty = (wrong, guilty) if wrong else (_of_one(call, output), call)
     if wrong is None:
         return Verdict(Judgement.PASS, (target,), "drawn as documented", stage=Stage.CALL), None
-    return _convicted(seen, target, calls[0], *wrong)
+    return _convicted(seen, target, guilty, *wrong)
 
 
-def _of_several(calls: list[ApiCall], outputs: list[Array]) -> tuple[str, Kind] | None:
+def _of_several(calls: list[DrawnCall], outputs: list[Array]) -> tuple[str, Kind] | None:
     """One seed gives one result; another seed gives another one, where there are enough numbers to tell."""
-    first = calls[0].kwargs.get("seed")
+    first = calls[0].seed
     if first is None or len(calls) != len(outputs):
         return None
     for call, output in zip(calls[1:], outputs[1:], strict=True):
         alike = output.shape == outputs[0].shape and bool(same(output, outputs[0]).all())
-        if call.kwargs.get("seed") == first and call.kwargs == calls[0].kwargs and not alike:
+        if call.seed == first and _same_arguments(call, calls[0]) and not alike:
             return "the same seed gives other numbers", Kind.INCONSISTENCY
-        if call.kwargs.get("seed") not in (first, None) and alike and np.unique(output).size > 2:
+        if call.seed not in (first, None) and alike and np.unique(output).size > 2:
             return "another seed gives the same numbers", Kind.INCONSISTENCY
     return None
 
 
-def _of_one(call: ApiCall, output: Array, case: Case) -> tuple[str, Kind] | None:
-    given = {name: _argument(value, case) for name, value in call.kwargs.items()}
-    wanted = distribution_of(call.api, given)
-    if wanted is None:
+def _same_arguments(one: DrawnCall, other: DrawnCall) -> bool:
+    """Arrays are the case's, and so the same."""
+    plain = [{n: v for n, v in call.given.items() if not isinstance(v, np.ndarray)} for call in (one, other)]
+    return plain[0] == plain[1]
+
+
+def _of_one(call: DrawnCall, output: Array) -> tuple[str, Kind] | None:
+    if call.wanted is None:
         return None
-    shape = _shape(call.api, given)
-    if shape is not None and output.shape != shape:
-        return f"shape {output.shape} where {shape} is asked for", Kind.SHAPE
-    dtype = _dtype(call.api, given)
-    if dtype_name(output) not in (dtype, _NARROWED.get(dtype, dtype)):
-        return f"dtype {dtype_name(output)} where {dtype} is asked for", Kind.DTYPE
-    return _of_numbers(output, wanted)
+    if call.shape is not None and output.shape != call.shape:
+        return f"shape {output.shape} where {call.shape} is asked for", Kind.SHAPE
+    if dtype_name(output) not in (call.dtype, _NARROWED.get(call.dtype, call.dtype)):
+        return f"dtype {dtype_name(output)} where {call.dtype} is asked for", Kind.DTYPE
+    if call.wanted.exactly is not None:
+        return _of_value(output, call.wanted.exactly)
+    if call.wanted.orthogonal is not None:
+        return _of_angles(output, call.wanted.orthogonal)
+    return _of_numbers(output, call.wanted)
 
 
-def _argument(value: Any, case: Case) -> Any:
-    if isinstance(value, ArrayArg):
-        return case.inputs[value.name]
-    return tuple(value.items) if isinstance(value, TupleArg) else value
+def _of_value(output: Array, exactly: Array) -> tuple[str, Kind] | None:
+    unit = unit_roundoff(dtype_name(output))
+    apart = distance(output.astype(np.float64), exactly) > 2 * unit * np.abs(exactly)
+    if not apart.any():
+        return None
+    place = np.unravel_index(int(np.argmax(apart)), apart.shape) if apart.ndim else ()
+    where = f" at {[int(part) for part in place]}" if place else ""
+    return f"{float(output[place]):.9g} where {float(exactly[place]):.9g} is right{where}", Kind.INCONSISTENCY
 
 
-def _shape(api: str, given: Mapping[str, Any]) -> tuple[int, ...] | None:
-    if "shape" in given:
-        return tuple(given["shape"])
-    if "logits" in given and "num_samples" in given:
-        return (given["logits"].shape[0], given["num_samples"])
-    array = given.get("inputs", given.get("x"))
-    return array.shape if isinstance(array, np.ndarray) else None
-
-
-def _dtype(api: str, given: Mapping[str, Any]) -> str:
-    array = given.get("inputs", given.get("x"))
-    if isinstance(array, np.ndarray):
-        return dtype_name(array)
-    whole = "logits" in given or api.endswith(".randint")
-    return str(given.get("dtype") or ("int32" if whole else "float32"))
+def _of_angles(output: Array, gain: float) -> tuple[str, Kind] | None:
+    """The products of the fewer of rows and columns are those of unit vectors, times the square of their length."""
+    flat = output.astype(np.float64).reshape(-1, output.shape[-1])
+    rows = flat if flat.shape[0] <= flat.shape[1] else flat.T
+    off = float(np.abs(rows @ rows.T - gain**2 * np.eye(len(rows))).max(initial=0.0))
+    if off <= _ROUNDED * unit_roundoff(dtype_name(output)) * gain**2 * max(flat.shape):
+        return None
+    return f"rows or columns that are {off:.3g} away from being orthogonal, of length {abs(gain):g}", Kind.INCONSISTENCY
 
 
 def _of_numbers(output: Array, wanted: Distribution) -> tuple[str, Kind] | None:
@@ -149,14 +155,17 @@ def _of_moments(wide: Array, wanted: Distribution, unit: float) -> tuple[str, Ki
     return None
 
 
-def _convicted(seen: Seen, target: str, call: ApiCall, said: str, kind: Kind) -> tuple[Verdict, Suspicion]:
+def _convicted(seen: Seen, target: str, call: DrawnCall, said: str, kind: Kind) -> tuple[Verdict, Suspicion]:
     given: dict[str, Json] = {
-        name: list(value.items) if isinstance(value, TupleArg) else value
-        for name, value in call.kwargs.items()
-        if not isinstance(value, ArrayArg)
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in call.given.items()
+        if not isinstance(value, np.ndarray)
     }
-    evidence = (observed("breaks-rule", target=target, rule="random-properties", how=said),)
-    diagnosis = Diagnosis(Class.DEFECT, (target,), api=call.api, parameters=given, evidence=evidence)
+    if call.api.startswith("keras.random."):
+        told = observed("breaks-rule", target=target, rule="random-properties", how=said)
+    else:
+        told = observed("filled-otherwise", target=target, api=call.api, how=said)
+    diagnosis = Diagnosis(Class.DEFECT, (target,), api=call.api, parameters=given, evidence=(told,))
     suspicion = Suspicion(kind, diagnosis, seen.case, seen.targets, "", Stage.CALL, oracle="drawn")
     verdict = Verdict(Judgement.FAIL, (target,), said, Measure("sigmas", SIGMAS), kind=kind, stage=Stage.CALL)
     return replace(verdict, judged_by=BY_REFERENCE), suspicion

@@ -104,7 +104,7 @@ class _Looked:
         steady = _without_steps(self._graph, self._done)
         if not any(outcome.outputs for outcome in steady.values()):
             return clears(by)
-        known = {errors.node.key for errors in measured}
+        known = {errors.node.key for errors in measured if not errors.unmasked}
         missing = next((node for node in self._graph.nodes if node.key not in known), None)
         if len(steady) == 1:
             return self._alone(next(iter(steady)), measured, missing)

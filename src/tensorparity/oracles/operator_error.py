@@ -28,7 +28,7 @@ from ..operators.functions.spec import Operator
 from ..operators.reference.rounding import K
 from .base import Steps, Stepwise
 from .both_ways import answered_both_ways
-from .defined_elsewhere import defined_elsewhere, limited_words
+from .defined_elsewhere import defined_elsewhere, limited_words, overflow_words
 from .kinds import OPERATORS
 from .measure.node_errors import relative_error
 from .measure.operator_errors import measure_targets
@@ -82,7 +82,7 @@ def judge_operator(seen: Seen, *, numbers: bool = True) -> Steps:
     noted = note(operator, seen.case, seen.own, seen.traits)
     accused = list(_accused(noted)) if numbers else []
     suspicions = [item.suspicion() for item in accused]
-    if numbers and not suspicions and operator.by_cases:
+    if numbers and not suspicions and operator.is_free:
         suspicions += yield from answered_both_ways(seen, {t: noted.outcomes[t] for t in noted.answered})
     suspicions += yield from accused_endings(noted)
     suspicions = [replace(suspicion, oracle=PRECISION) for suspicion in suspicions]
@@ -137,6 +137,13 @@ class _Accused:
 
     def true_value(self, place: int) -> float:
         return float(self._truth.ravel()[place])
+
+    @property
+    def overflow(self) -> str:
+        """The documentation's words, where an infinity came out early and that is what they say."""
+        place, target = self.place, self.target
+        said, true = self.said(target, place), self.true_value(place)
+        return overflow_words(self.operator, target, self.noted.traits, said, true, self.noted.dtype)
 
     @property
     def relative(self) -> float | None:
@@ -247,6 +254,8 @@ def _freedom(item: _Accused) -> str | None:
     limited = limited_words(item.operator, item.target, item.noted.traits)
     if limited and not item.is_special and item.finite:
         return limited
+    if not item.is_special and (overflow := item.overflow):
+        return overflow
     if not (item.noted.dtype == "float64" or item.is_special):
         return None
     unlike = item.operator.unlike_special if item.is_special else item.operator.unlike

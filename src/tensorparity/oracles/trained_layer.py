@@ -29,6 +29,7 @@ from ..operators.catalogue import has_layer, layer
 from ..operators.losses.alone import is_loss_alone
 from .base import Asking
 from .blaming import accusations, gradient_accusation
+from .both_formulas import by_one_formula
 from .by_pairs import by_pairs
 from .case_oracle import CaseOracle, Outcomes
 from .measure.backward import GradientErrors, judge_gradients, loss_function
@@ -53,13 +54,13 @@ class TrainedLayerOracle(CaseOracle):
     name = "trained_layer"
 
     def answers(self, seen: Seen, outcomes: Outcomes) -> Asking[Statement]:
-        yield from ()
         completed = {target: outcome for target, outcome in outcomes.items() if outcome.completed}
         if len(completed) < 2:
             return by_pairs(outcomes)
         step = JudgedStep.of(seen, outcomes, completed)
         said = [step.loss(), step.gradient_of_loss(), step.gradients(), step.update()]
-        return in_order(said, everybody=len(completed) == len(outcomes))
+        found = in_order(said, everybody=len(completed) == len(outcomes))
+        return (yield from by_one_formula(seen, step.stepped, found))
 
 
 def in_order(said: Sequence[Statement], *, everybody: bool) -> Statement:

@@ -127,10 +127,12 @@ def _coverage(stats: Mapping[str, Json]) -> str:
 #: Kinds of single cases by what the statistics call their number.
 _ALONE = {
     "loss_cases": "losses",
+    "weighed_loss_cases": "losses with weights",
     "metric_cases": "metrics",
     "function_cases": "functions",
     "reload_cases": "reloads",
     "kink_cases": "layers at ties and thresholds",
+    "initializer_cases": "initializers and variables",
 }
 
 

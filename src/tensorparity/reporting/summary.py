@@ -312,6 +312,7 @@ def _campaign(facts: Facts) -> tuple[str, Tone]:
     amount = tally(facts)
     sentence = f"{amount[:1].upper()}{amount[1:]} in {wording.count(cases, 'case')}"
     sentence = f"{sentence} on {_few(facts.targets)}" if facts.targets else sentence
+    sentence = f"{sentence}{words.explained(facts.stats)}"
     if facts.defects:
         return f"{sentence}.", Tone.FAIL
     if facts.suspected:

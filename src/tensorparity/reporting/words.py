@@ -583,10 +583,36 @@ def _says(data: Data) -> str:
 def _both_ways(data: Data) -> str:
     """Either answer would be right; both are not."""
     at, index = data["target"], list(data["index"])
+    if data["how"] == "size":
+        return f"{at} answers NaN or a number at {index}, depending on how many equal rows are given at once"
     if data["how"] != "position":
         return f"{at} gives NaN where {data['how']} gives a number, or a number where that gives NaN, at {index}"
     rows = wording.count(int(data["rows"]), "equal row")
     return f"of {rows}, {at} answers some with NaN and some with a number (at {index}): it depends only on the position"
+
+
+def explained(stats: Mapping[str, Json]) -> str:
+    """``; 40 suspicions were sightings of known defects (3 reduced all the same, none refuted); 8 % not reduced``."""
+    said = ""
+    if found := int(stats.get("explained", 0)):
+        were = "suspicion was a sighting" if found == 1 else "suspicions were sightings"
+        audit = f"{int(stats['audited']):,} reduced all the same, {int(stats['refuted']) or 'none'} refuted"
+        said = f"; {found:,} {were} of known defects ({audit})"
+    share = float(stats.get("unreduced_share", 0.0))
+    return f"{said}; {100 * share:.0f} % of the defects not reduced" if share else said
+
+
+def _filled_otherwise(data: Data) -> str:
+    """An initializer or a variable, by its documentation."""
+    return f"{data['api']} on {data['target']}: {data['how']}"
+
+
+def _both_formulas(data: Data) -> str:
+    """Either formula would be right; both are not."""
+    at = data["target"]
+    if data["how"] == "size":
+        return f"{at} computes the loss by one formula of few samples and by another of many"
+    return f"{at} computes the loss by another formula than {data['how']}"
 
 
 def _settings(data: Data) -> str:
@@ -872,6 +898,8 @@ SENTENCES: Mapping[str, Callable[[Data], str]] = {
     "two-answers": _two_answers,
     "settings": _settings,
     "both-ways": _both_ways,
+    "both-formulas": _both_formulas,
+    "filled-otherwise": _filled_otherwise,
     "says": _says,
     "exported-layer": _exported_layer,
     "exported-output": _exported_output,

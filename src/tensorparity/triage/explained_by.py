@@ -9,15 +9,15 @@ suspicion that ends in the same way and holds the same trigger is tried twice, i
 Where both hold, the trigger is what is wrong with it, and it need not be reduced. Replacing the layer would prove
 nothing: every defect of a layer goes away with the layer. For the same reason, the trigger of one layer explains
 another layer only where they must share the code that is wrong: they differ in their dimensions alone, they raise the
-same exception in the same words, or the trigger names a function (an activation). A NaN that two activations lose is
-two defects. What ends a process and what answers by chance is not tried,
-because one quiet run says little there.
+same exception in the same words, the trigger names a function (an activation), or the catalogue says which code reads
+the parameters of the trigger in both (``stateful`` of all recurrent layers). A NaN that two activations lose is two
+defects. What ends a process and what answers by chance is not tried, because one quiet run says little there.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,11 +34,13 @@ from ..core.signature import policy_parameter, value_class
 from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement
 from ..operators.catalogue import has_layer, layer
+from ..operators.shared_code import SharedCode
 from ..operators.spec import Parameter
 from ..oracles.kinds import particular_oracle
 from ..oracles.measure.editing import graph_inputs, graph_of, refit, with_arrays, with_params
 from ..oracles.measure.features import features
 from .examine import Examiner
+from .reduction.calls import holds_array
 from .reduction.order import odd_parameters
 from .reduction.values import plain_values
 
@@ -122,12 +124,22 @@ def may_explain(reduced: Suspicion, suspicion: Suspicion) -> bool:
     trigger, held = trigger_of(reduced), trigger_of(suspicion)
     if not trigger or held is None or not trigger.within(held):
         return False
-    return bool(suspicion.exception) or _family(reduced) == _family(suspicion) or trigger.names_a_function
+    if suspicion.exception or trigger.names_a_function or _family(reduced) == _family(suspicion):
+        return True
+    return not trigger.features and any(
+        code.reads_all(trigger.parameters) for code in _shared_code(reduced) if code in _shared_code(suspicion)
+    )
 
 
 def _family(suspicion: Suspicion) -> str:
     """The public name without its number of dimensions: what is written once for 1D, 2D and 3D."""
     return _DIMENSIONS.sub("", suspicion.diagnosis.api or "")
+
+
+def _shared_code(suspicion: Suspicion) -> tuple[SharedCode, ...]:
+    """What a layer alone runs through that other types of layers do as well."""
+    node = _single_node(suspicion.case)
+    return layer(node.op).shared if node is not None and has_layer(node.op) else ()
 
 
 def are_apart(one: Suspicion, other: Suspicion) -> bool:
@@ -164,10 +176,14 @@ def without_trigger(case: Case, trigger: Trigger) -> Case | None:
     return _with_parameters(changed, {name: None for name in trigger.parameters if name != _POLICY})
 
 
-def trigger_alone(case: Case, trigger: Trigger) -> Case | None:
-    """The case with everything but the trigger at its default, and plain numbers; None where that cannot be done."""
+def trigger_alone(case: Case, trigger: Trigger, required: Collection[str] = ()) -> Case | None:
+    """The case with everything but the trigger at its default, and plain numbers; None where that cannot be done.
+
+    Args:
+        required: arguments of a call that it cannot be without.
+    """
     if isinstance(case.subject, ApiCall):
-        return case
+        return _call_alone(case, case.subject, {*trigger.parameters, *required}, plain=not trigger.features)
     node = _single_node(case)
     if node is None:
         return None
@@ -178,6 +194,13 @@ def trigger_alone(case: Case, trigger: Trigger) -> Case | None:
     if bare is None:
         return None
     return plain_values(bare, ("weights",) if trigger.features else ("inputs", "weights"))
+
+
+def _call_alone(case: Case, call: ApiCall, kept: Collection[str], *, plain: bool) -> Case | None:
+    """Arrays are arguments like the numbers, but no parameters: they stay."""
+    kwargs = {name: value for name, value in call.kwargs.items() if name in kept or holds_array(value)}
+    bare = replace(case, subject=replace(call, kwargs=kwargs))
+    return plain_values(bare, ("inputs",)) if plain else bare
 
 
 def _with_parameters(case: Case, names: Mapping[str, None]) -> Case | None:
@@ -270,10 +293,16 @@ def _question(suspicion: Suspicion, reduced: Suspicion) -> _Question | None:
         return None
     trigger = trigger_of(reduced)
     assert trigger is not None
-    necessary, sufficient = without_trigger(suspicion.case, trigger), trigger_alone(suspicion.case, trigger)
+    necessary = without_trigger(suspicion.case, trigger)
+    sufficient = trigger_alone(suspicion.case, trigger, _arguments(reduced.case))
     if necessary is None or sufficient is None or necessary.digest == suspicion.case.digest:
         return None
     return _Question(suspicion, reduced, necessary, sufficient)
+
+
+def _arguments(case: Case) -> tuple[str, ...]:
+    """The arguments by name that reduction had to leave."""
+    return tuple(case.subject.kwargs) if isinstance(case.subject, ApiCall) else ()
 
 
 def _is_quiet(judged: Judged) -> bool:

@@ -74,6 +74,11 @@ class Explanations:
             if defect.key == suspicion.key or not self._is_accepted(signature)
         ]
 
+    def _others(self, defect: Suspicion) -> list[Suspicion]:
+        """Its candidates but itself, in the order of signatures."""
+        others = [other for other in self._candidates(defect) if other.signature != defect.signature]
+        return sorted(others, key=lambda other: other.signature)
+
     def _is_accepted(self, signature: str) -> bool:
         names = {signature, self.filed_as(signature)}
         return any(entry.names(name) for entry in self._accepted for name in names)
@@ -104,15 +109,11 @@ class Explanations:
         Which of two was reduced first depends on timing; what is one defect does not.
         """
         ordered = [self._defects[signature] for signature in sorted(self._defects)]
-        found = explain(self._examiner, ordered, [_all_but(ordered, place) for place in range(len(ordered))])
+        found = explain(self._examiner, ordered, [self._others(defect) for defect in ordered])
         pairs = [(ordered[place].signature, defect.signature) for place, defect in sorted(found.items())]
         filed = [(self.filed_as(own), self.filed_as(root)) for own, root in pairs]
         above = {own: root for own, root in reversed(filed) if own != root}
         return {own: root for own in above if (root := _root(own, above)) != own}
-
-
-def _all_but(ordered: Sequence[Suspicion], place: int) -> list[Suspicion]:
-    return [defect for other, defect in enumerate(ordered) if other != place]
 
 
 def _root(signature: str, above: Mapping[str, str]) -> str:

@@ -119,12 +119,14 @@ def test_odd_labels_keep_shape_and_dtype(style: str) -> None:
         assert np.allclose(odd.sum(axis=1), 1.0)
 
 
-def test_every_fourth_turn_is_behind_half_precision() -> None:
+def test_one_in_four_is_behind_half_precision() -> None:
     """Predictions of a mixed policy are numbers of 16 bits, and every loss meets both of them."""
     cases = list(islice(loss_cases(0), 8 * len(LOSSES)))
     half = [case for case in cases if case.procedure.dtype]
-    assert [case.procedure.dtype for case in half] == ["mixed_float16"] * len(LOSSES) + ["mixed_bfloat16"] * len(LOSSES)
-    assert {case.procedure.loss.name for case in half if case.procedure.loss} == set(LOSSES)
-    for case in half[: len(LOSSES)]:
+    met = [(case.procedure.loss.name, case.procedure.dtype) for case in half if case.procedure.loss]
+    assert sorted(met) == sorted((name, policy) for name in LOSSES for policy in ("mixed_float16", "mixed_bfloat16"))
+    for case in half:
+        if case.procedure.dtype != "mixed_float16":
+            continue
         given = case.inputs["p0"]
         assert (given.astype(np.float16).astype(given.dtype) == given).all()

@@ -56,9 +56,35 @@ def test_every_declared_layer_has_vectors_or_a_reason() -> None:
     assert {name for name, vectors in VECTORS.items() if not vectors} == set(REASONS)
 
 
-@pytest.mark.parametrize("name", sorted(set(VECTORS) - BOUNDED - set(REASONS)))
-def test_every_layer_of_floats_is_asked_about_what_is_no_number(name: str) -> None:
+OF_FLOATS = sorted(set(VECTORS) - BOUNDED - set(REASONS))
+#: Layers that choose among numbers: which of several equal ones, and whether it counts once.
+CHOOSING = [name for name in OF_FLOATS if "Max" in name or name == "Minimum"]
+
+
+def _numbers(name: str) -> list[float]:
     numbers = [n for vector in VECTORS[name] for _, given in vector.inputs for n in given]
-    numbers += [n for vector in VECTORS[name] for n in vector.weights.values()]
-    assert any(map(math.isnan, numbers))
-    assert any(map(math.isinf, numbers))
+    return numbers + [n for vector in VECTORS[name] for n in vector.weights.values()]
+
+
+@pytest.mark.parametrize("name", OF_FLOATS)
+def test_every_layer_of_floats_is_asked_about_what_is_no_number(name: str) -> None:
+    assert any(map(math.isnan, _numbers(name)))
+    assert any(map(math.isinf, _numbers(name)))
+
+
+@pytest.mark.parametrize("name", OF_FLOATS)
+def test_every_layer_of_floats_is_asked_about_both_ends_of_the_range(name: str) -> None:
+    finite = [abs(number) for number in _numbers(name) if math.isfinite(number)]
+    assert max(finite) >= 1e30
+    assert any(0.0 < number < 1e-300 for number in finite)
+
+
+@pytest.mark.parametrize("name", CHOOSING)
+def test_every_layer_that_chooses_is_asked_about_ties(name: str) -> None:
+    assert CHOOSING
+    assert any(_has_tie([x for _, given in vector.inputs for x in given]) for vector in VECTORS[name])
+
+
+def _has_tie(given: list[float]) -> bool:
+    finite = [x for x in given if math.isfinite(x)]
+    return len(set(finite)) < len(finite)

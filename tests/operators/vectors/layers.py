@@ -131,30 +131,46 @@ VECTORS: dict[str, list[LayerVector]] = {
     "Cropping2D": [
         _one((1, 3, 3, 1), [9.0, 9.0, 9.0, 9.0, NAN, 9.0, 9.0, 9.0, 9.0], (1, 1, 1, 1), [NAN], cropping=1),
         _one((1, 3, 3, 1), [NAN] * 4 + [INF] + [NAN] * 4, (1, 1, 1, 1), [INF], cropping=1),
+        _one((1, 3, 3, 1), [NAN] * 4 + [HUGE] + [NAN] * 4, (1, 1, 1, 1), [HUGE], cropping=1),
+        _one((1, 3, 3, 1), [NAN] * 4 + [SUBNORMAL] + [NAN] * 4, (1, 1, 1, 1), [SUBNORMAL], cropping=1),
     ],
     "Cropping3D": [
-        _one((1, 3, 3, 3, 1), [NAN] * 13 + [SUBNORMAL] + [INF] * 13, (1, 1, 1, 1, 1), [SUBNORMAL], cropping=1)
+        _one((1, 3, 3, 3, 1), [NAN] * 13 + [HUGE] + [INF] * 13, (1, 1, 1, 1, 1), [HUGE], cropping=1),
+        _one((1, 3, 3, 3, 1), [NAN] * 13 + [SUBNORMAL] + [INF] * 13, (1, 1, 1, 1, 1), [SUBNORMAL], cropping=1),
     ],
-    "ZeroPadding1D": [_one((1, 2, 1), [NAN, INF], (1, 4, 1), [0.0, NAN, INF, 0.0], padding=1)],
+    "ZeroPadding1D": [
+        _one((1, 2, 1), [a, b], (1, 4, 1), [0.0, a, b, 0.0], padding=1) for a, b in ((NAN, INF), (HUGE, SUBNORMAL))
+    ],
     "ZeroPadding2D": [
         _one((1, 1, 1, 1), [INF], (1, 3, 3, 1), [0.0] * 4 + [INF] + [0.0] * 4, padding=1),
         _one((1, 1, 1, 1), [HUGE], (1, 3, 3, 1), [0.0] * 4 + [HUGE] + [0.0] * 4, padding=1),
         _one((1, 1, 1, 1), [NAN], (1, 3, 3, 1), [0.0] * 4 + [NAN] + [0.0] * 4, padding=1),
+        _one((1, 1, 1, 1), [SUBNORMAL], (1, 3, 3, 1), [0.0] * 4 + [SUBNORMAL] + [0.0] * 4, padding=1),
     ],
     "ZeroPadding3D": [
-        _one((1, 1, 1, 1, 1), [NAN], (1, 3, 3, 3, 1), [0.0] * 13 + [NAN] + [0.0] * 13, padding=1),
-        _one((1, 1, 1, 1, 1), [INF], (1, 3, 3, 3, 1), [0.0] * 13 + [INF] + [0.0] * 13, padding=1),
+        _one((1, 1, 1, 1, 1), [x], (1, 3, 3, 3, 1), [0.0] * 13 + [x] + [0.0] * 13, padding=1)
+        for x in (NAN, INF, HUGE, SUBNORMAL)
     ],
-    "UpSampling1D": [_one((1, 2, 1), [NAN, INF], (1, 4, 1), [NAN, NAN, INF, INF], size=2)],
+    "UpSampling1D": [
+        _one((1, 2, 1), [a, b], (1, 4, 1), [a, a, b, b], size=2) for a, b in ((NAN, INF), (HUGE, SUBNORMAL))
+    ],
     "UpSampling2D": [
         _one((1, 1, 2, 1), [NAN, INF], (1, 2, 4, 1), [NAN, NAN, INF, INF] * 2, size=(2, 2)),
+        _one((1, 1, 2, 1), [HUGE, SUBNORMAL], (1, 2, 4, 1), [HUGE, HUGE, SUBNORMAL, SUBNORMAL] * 2, size=(2, 2)),
+        _one((1, 1, 2, 1), [HUGE, HUGE], (1, 1, 4, 1), [HUGE] * 4, size=(1, 2), interpolation="bilinear"),
         _one((1, 1, 2, 1), [NAN, 1.0], (1, 1, 4, 1), [NAN, NAN, NAN, 1.0], size=(1, 2), interpolation="bilinear"),
         _one((1, 1, 2, 1), [1.0, NAN], (1, 1, 4, 1), [1.0, NAN, NAN, NAN], size=(1, 2), interpolation="bilinear"),
         _one((1, 1, 2, 1), [INF, 1.0], (1, 1, 4, 1), [INF, INF, INF, 1.0], size=(1, 2), interpolation="bilinear"),
     ],
-    "UpSampling3D": [_one((1, 1, 1, 2, 1), [NAN, INF], (1, 2, 2, 4, 1), [NAN, NAN, INF, INF] * 4, size=(2, 2, 2))],
+    "UpSampling3D": [
+        _one((1, 1, 1, 2, 1), [a, b], (1, 2, 2, 4, 1), [a, a, b, b] * 4, size=(2, 2, 2))
+        for a, b in ((NAN, INF), (HUGE, SUBNORMAL))
+    ],
     "Concatenate": [LayerVector((((1, 4), S[:4]), ((1, 4), S[4:])), ((1, 8), S))],
-    "CenterCrop": [_one((1, 3, 3, 1), [NAN] * 4 + [INF] + [NAN] * 4, (1, 1, 1, 1), [INF], height=1, width=1)],
+    "CenterCrop": [
+        _one((1, 3, 3, 1), [NAN] * 4 + [x] + [NAN] * 4, (1, 1, 1, 1), [x], height=1, width=1)
+        for x in (INF, HUGE, SUBNORMAL)
+    ],
     # At twice the size: -1/4, 1/4, 3/4, 5/4. At the same size, and at a third, every place is the centre of a pixel
     # and has all of it: no neighbour counts, at either edge.
     "Resizing": [
@@ -369,6 +385,8 @@ VECTORS: dict[str, list[LayerVector]] = {
         _one((1, 2), [NAN, 1.0], (1, 2), [NAN, NAN]),
         _one((1, 2), [INF, 1.0], (1, 2), [NAN, 0.0]),
         _one((1, 2), [0.0, 0.0], (1, 2), [0.0, 0.0]),
+        # Lengths below 1e-12 count as that.
+        _one((1, 2), [SUBNORMAL, 0.0], (1, 2), [SUBNORMAL * 1e12, 0.0]),
     ],
     # Recurrent layers, kernels of 1 and no bias. A cell's gates are sigmoids of what it gets: at an infinity 0 or 1.
     "SimpleRNN": [

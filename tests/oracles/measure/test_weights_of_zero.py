@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tensorparity.core.arrays import dtype_named
 from tensorparity.core.case import Case
 from tensorparity.core.graph import InputSpec, LayerGraph, Node, Ref
 from tensorparity.operators.reference.evaluate import evaluate
@@ -14,9 +15,11 @@ from tensorparity.oracles.measure.weights_of_zero import not_finite_by_zero
 K = 16.0
 
 
-def _case(op: str, params: dict, x: list, weights: dict[str, np.ndarray] | None = None) -> Case:
-    array = np.array(x, np.float32)
-    graph = LayerGraph((InputSpec("x", array.shape[1:]),), (Node("layer", op, (Ref("x"),), params),), (Ref("layer"),))
+def _case(op: str, params: dict, x: list, weights: dict[str, np.ndarray] | None = None, dtype: str = "float32") -> Case:
+    array = np.array(x, dtype_named(dtype))
+    graph = LayerGraph(
+        (InputSpec("x", array.shape[1:], dtype),), (Node("layer", op, (Ref("x"),), params),), (Ref("layer"),)
+    )
     return Case(graph, inputs={"x": array}, weights=weights or {})
 
 
@@ -35,6 +38,12 @@ DENSE = {"layer/kernel": np.array([[0.0], [2.0]], np.float32), "layer/bias": np.
 def test_a_weight_of_0_blames_nobody() -> None:
     case = _case("Dense", {"units": 1}, [[np.nan, 3.0]], DENSE)
     assert _errors(case, [[np.nan]], [[6.0]]) == [False, False]
+
+
+def test_a_weight_of_0_blames_nobody_in_bfloat16() -> None:
+    weights = {name: array.astype(dtype_named("bfloat16")) for name, array in DENSE.items()}
+    case = _case("Dense", {"units": 1}, [[np.nan, 3.0]], weights, "bfloat16")
+    assert _errors(case, [[np.nan]], [[6.0]], [[7.0]]) == [False, False, True]
 
 
 def test_another_number_is_wrong_all_the_same() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tensorparity.core.machine_settings import INSTRUCTION_SETS, Setting
+from tensorparity.triage.reproduce import pinned
 from tensorparity.triage.reproduce.pinned import SKIPPED, with_settings
 
 SCRIPT = '''"""Something is wrong."""
@@ -46,3 +47,12 @@ def test_a_processor_that_cannot_show_it_says_so(tmp_path: Path, monkeypatch: py
     monkeypatch.setitem(INSTRUCTION_SETS, "AVX2", "no_such_flag")  # type: ignore[arg-type]
     text = with_settings(SCRIPT, [Setting("ONEDNN_MAX_CPU_ISA", "AVX2")])
     assert _run(text, tmp_path) == (SKIPPED, "skipped: only processors with AVX2 show this")
+
+
+def test_a_system_that_does_not_describe_its_processor_is_no_defect(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pinned, "PROCESSOR", str(tmp_path / "missing"))
+    code, said = _run(with_settings(SCRIPT, [Setting("ONEDNN_MAX_CPU_ISA", "AVX2")]), tmp_path)
+    assert code == SKIPPED
+    assert said.startswith("skipped: what the processor can do is not known here")

@@ -147,7 +147,7 @@ class MuffinEngine:
         networks = [self._generator.next() for _ in range(_ROUND)]
         self._rounds.append({network.case.digest: network for network in networks})
         steps = [Ask(network.case, self._targets, (_ORACLE,), part=network.data) for network in networks]
-        return [*(Ask(case, counted=False) for case in self._singles.round()), *steps]
+        return [*self._singles.round(), *steps]
 
     def tell(self, results: Sequence[Result]) -> None:
         """Count the networks of the round; of one that was cut short, those that were run."""

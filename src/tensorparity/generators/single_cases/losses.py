@@ -113,7 +113,7 @@ def _odd_labels(labels: Array, style: str, rng: np.random.Generator) -> Array:
     return np.asarray(labels * (1 - share) + even * share, labels.dtype)
 
 
-#: Policies under which predictions have 16 bits; in every fourth turn one of them.
+#: Policies under which predictions have 16 bits; of four cases one has one of them.
 _HALF = ("mixed_float16", "mixed_bfloat16")
 _EVERY = 4
 
@@ -150,6 +150,12 @@ def loss_case(
     return loss_alone(loss, {"y": predictions}, {"y": labels}, dtype=policy, seed=int(rng.integers(2**31)))
 
 
+def _policy(place: int, turn: int) -> str | None:
+    """Every fourth of a turn, and each loss in every fourth turn."""
+    half, rest = divmod(place + turn, _EVERY)
+    return _HALF[half % len(_HALF)] if rest == _EVERY - 1 else None
+
+
 def loss_cases(seed: int) -> Iterator[Case]:
     """All losses in turn, again and again; the n-th case depends on the seed and n alone."""
     specs = list(LOSSES.values())
@@ -162,7 +168,6 @@ def loss_cases(seed: int) -> Iterator[Case]:
         style = styles[(index // len(specs) + int(rng.integers(2))) % len(styles)]
         odd = label_styles_of(spec)
         labelled = odd[int(rng.integers(len(odd)))] if odd and rng.random() < _ODD_LABELS else ""
-        turn = index // len(specs)
-        policy = _HALF[turn // _EVERY % len(_HALF)] if turn % _EVERY == _EVERY - 1 else None
+        policy = _policy(index % len(specs), index // len(specs))
         yield loss_case(loss, int(rng.choice(_OUTPUTS)), int(rng.choice(_BATCHES)), style, rng, labelled, policy)
         index += 1

@@ -7,12 +7,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...core.case import Case
+from ...core.engine import Ask
 from .functions import function_cases
+from .initializers import initializer_cases
 from .invalid import invalid_cases
 from .losses import loss_cases
 from .metrics import metric_cases
 from .reloads import reload_cases
 from .subgradients import pulled_back_cases
+from .weighed_losses import weighed_loss_cases
 
 #: From the seed and the layers of the networks, of which there are none by default.
 Begin = Callable[[int, Sequence[str]], Iterator[Case]]
@@ -26,20 +29,24 @@ class Stream:
         begin: all of them, in the order in which they are run; where they end, rounds have none.
         per_round: how many of them go with a round of networks.
         counted_as: what a report calls how many there were.
+        oracle: who judges them, where that does not follow from the case.
     """
 
     begin: Begin
     per_round: int
     counted_as: str
+    oracle: str = ""
 
 
 #: By what ``--stages`` calls them.
 STREAMS: Mapping[str, Stream] = {
     "losses": Stream(lambda seed, layers: loss_cases(seed), 4, "loss_cases"),
+    "weights": Stream(lambda seed, layers: weighed_loss_cases(seed), 2, "weighed_loss_cases"),
     "metrics": Stream(lambda seed, layers: metric_cases(seed), 2, "metric_cases"),
     "functions": Stream(lambda seed, layers: function_cases(seed), 4, "function_cases"),
     "reloads": Stream(reload_cases, 1, "reload_cases"),
     "kinks": Stream(pulled_back_cases, 4, "kink_cases"),
+    "initializers": Stream(lambda seed, layers: initializer_cases(seed), 2, "initializer_cases", "drawn"),
 }
 #: With any of these, what documentation rules out is tried as well.
 INVALID = Stream(lambda seed, layers: invalid_cases(seed), 4, "invalid_cases")
@@ -58,14 +65,14 @@ class SingleCases:
         self._streams = [(stream, stream.begin(seed, layers)) for stream in chosen]
         self._counts = {stream.counted_as: 0 for stream in STREAMS.values()}
 
-    def round(self) -> list[Case]:
+    def round(self) -> list[Ask]:
         """The next few of every kind."""
-        found: list[Case] = []
+        found: list[Ask] = []
         for stream, cases in self._streams:
             drawn = list(itertools.islice(cases, stream.per_round))
             if stream is not INVALID:
                 self._counts[stream.counted_as] += len(drawn)
-            found += drawn
+            found += [Ask(case, oracles=(stream.oracle,) if stream.oracle else (), counted=False) for case in drawn]
         return found
 
     def counts(self) -> dict[str, int]:

@@ -32,7 +32,7 @@ from ..networks.networks import NetworkGenerator, NetworkSettings
 _VALUES = (0.0, 0.0, 1.0, 1.0, -1.0, 2.0, -2.0, 3.0, -3.0, 6.0)
 #: Zeros of both signs, where quotients and powers have their limits, and where exponentials vanish.
 _SPECIAL = (0.0, 0.0, -0.0, 1.0, -1.0, 20.0, -20.0)
-_FIRST, _EVERY = 100, 4
+_EVERY = 4
 #: Networks that a layer is looked for in at its turn, and turns that it may miss: then it does not bend.
 _ATTEMPTS, _TRIES = 3, 2
 #: One-sided slopes that differ by less than this share are one.
@@ -80,9 +80,8 @@ def smooth_cases(seed: int, layers: Sequence[str] = ()) -> Iterator[Case]:
 
 
 def pulled_back_cases(seed: int, layers: Sequence[str] = ()) -> Iterator[Case]:
-    """Kinks, and after a hundred of them every fourth case at a special point of a smooth function."""
+    """Kinks, and every fourth case at a special point of a smooth function."""
     kinks, smooth = subgradient_cases(seed, layers), smooth_cases(seed, layers)
-    yield from islice(kinks, _FIRST)
     while few := [*islice(kinks, _EVERY - 1), *islice(smooth, 1)]:
         yield from few
 

@@ -1,4 +1,4 @@
-"""What single calls may name beside operators: metrics, activations, layers that read strings."""
+"""What single calls may name beside operators: metrics, weighed losses, activations, layers that read strings."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from ...core.arrays import Array, Arrays
 from ...core.case import ApiCall, ArrayArg
 from ...core.errors import UsageError
 from ...core.jsontext import Json
+from ..losses.weighed import WEIGHED
 from ..metrics.catalogue import METRICS
 from ..spec import Evaluation, Parameter, Params, ShapeError
 from .activation_calls import ACTIVATIONS, ActivationSpec
@@ -34,7 +35,7 @@ class Declared(Protocol):
         """The true value."""
 
 
-_ALL: tuple[Declared, ...] = (*METRICS.values(), *ACTIVATIONS.values(), *TEXT_LAYERS.values())
+_ALL: tuple[Declared, ...] = (*METRICS.values(), *WEIGHED.values(), *ACTIVATIONS.values(), *TEXT_LAYERS.values())
 #: By public name.
 DECLARED: Mapping[str, Declared] = {spec.api: spec for spec in _ALL}
 

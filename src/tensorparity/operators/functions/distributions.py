@@ -22,6 +22,8 @@ class Distribution:
         low: the least that may come, ``high`` the largest; ``open_end``: the largest itself may not.
         whole: whole numbers only.
         shuffled: nothing is drawn but the order of this.
+        exactly: nothing is drawn at all: it is this, rounded once.
+        orthogonal: rows or columns, whichever are fewer, have this length and are at right angles.
     """
 
     low: float
@@ -31,6 +33,8 @@ class Distribution:
     open_end: bool = False
     whole: bool = False
     shuffled: Array | None = None
+    exactly: Array | None = None
+    orthogonal: float | None = None
 
 
 def distribution_of(api: str, arguments: Mapping[str, Any]) -> Distribution | None:
@@ -49,18 +53,18 @@ def distribution_of(api: str, arguments: Mapping[str, Any]) -> Distribution | No
 _NOT_ITS = ("shape", "seed", "dtype", "num_samples", "axis", "noise_shape")
 
 
-def _normal(mean: float = 0.0, stddev: float = 1.0) -> Distribution:
+def normal(mean: float = 0.0, stddev: float = 1.0) -> Distribution:
     return Distribution(-math.inf, math.inf, mean, stddev**2)
 
 
-def _truncated_normal(mean: float = 0.0, stddev: float = 1.0) -> Distribution:
+def truncated_normal(mean: float = 0.0, stddev: float = 1.0) -> Distribution:
     """Beyond two standard deviations everything is drawn again."""
     density, share = math.exp(-2.0) / math.sqrt(2 * math.pi), math.erf(math.sqrt(2.0))
     variance = stddev**2 * (1.0 - 4.0 * density / share)
     return Distribution(mean - 2 * stddev, mean + 2 * stddev, mean, variance)
 
 
-def _uniform(minval: float = 0.0, maxval: float = 1.0) -> Distribution:
+def uniform(minval: float = 0.0, maxval: float = 1.0) -> Distribution:
     return Distribution(minval, maxval, (minval + maxval) / 2, (maxval - minval) ** 2 / 12, open_end=True)
 
 
@@ -106,9 +110,9 @@ def _shuffle(x: Array) -> Distribution:
 
 
 _KNOWN: Mapping[str, Callable[..., Distribution | None]] = {
-    "normal": _normal,
-    "truncated_normal": _truncated_normal,
-    "uniform": _uniform,
+    "normal": normal,
+    "truncated_normal": truncated_normal,
+    "uniform": uniform,
     "randint": _randint,
     "gamma": _gamma,
     "beta": _beta,

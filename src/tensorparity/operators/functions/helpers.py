@@ -56,6 +56,7 @@ def elementwise(
     without: tuple[float, ...] = (),
     dtypes: tuple[str, ...] = DTYPES,
     unlike: Mapping[str, str] | None = None,
+    overflows: Mapping[str, str] | None = None,
     by_cases: bool = False,
     **names: str | Binding,
 ) -> Operator:
@@ -81,6 +82,7 @@ def elementwise(
         bindings((X,), names),
         dtypes=dtypes,
         unlike=unlike or {},
+        overflows=overflows or {},
         by_cases=by_cases,
         conditioned=own is None,
     )

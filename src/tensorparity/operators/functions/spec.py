@@ -122,6 +122,7 @@ class Operator:
         unlike_special: the same, where inputs hold NaN or infinities.
         limited: by library, the words of a docstring that says where the function is not exact: a finite number that is
             off is then what the documentation says.
+        overflows: by library, the words of a docstring that says that very large results become infinite.
         by_cases: defined case by case. A NaN compares with nothing, so it may fall into any of the cases.
         weighed_by_zero: from numbers and operands, the outputs into which what is not finite comes through a weight of
             exactly 0 alone: whether 0 times infinity is left out or NaN is nobody's promise.
@@ -143,6 +144,7 @@ class Operator:
     unlike: Mapping[str, str] = field(default_factory=dict)
     unlike_special: Mapping[str, str] = field(default_factory=dict)
     limited: Mapping[str, str] = field(default_factory=dict)
+    overflows: Mapping[str, str] = field(default_factory=dict)
     by_cases: bool = False
     weighed_by_zero: Callable[..., Array] | None = None
     conditioned: bool = False
@@ -157,6 +159,11 @@ class Operator:
     def regroups(self) -> bool:
         """Whether a form in use subtracts what the formula does not: one infinity may then become NaN."""
         return bool({self.family, self.name} & REGROUPED)
+
+    @property
+    def is_free(self) -> bool:
+        """Whether nobody says what it answers for some NaN and infinities."""
+        return self.by_cases or self.regroups or self.weighed_by_zero is not None
 
     @property
     def subject(self) -> str:

@@ -9,6 +9,9 @@ from .helpers import X, call, elementwise, family
 _PI = math.pi
 
 
+#: Of sinh and cosh.
+_SLEEF = {"torch": "may use the Sleef library, which rounds very large results to infinity or negative infinity"}
+
 OPERATORS = family(
     elementwise("exp", "e to the x", lambda m, x: m.exp(x), lambda m, x: m.exp(x), family="unary",
                 tensorflow="math.exp", torch="exp", jax="numpy.exp", keras="exp", onnx="Exp"),
@@ -58,9 +61,11 @@ OPERATORS = family(
                 points=(0.0, 1.0, -1.0), tensorflow="math.atan", torch="atan", jax="numpy.arctan", keras="arctan",
                 onnx="Atan"),
     elementwise("sinh", "hyperbolic sine", lambda m, x: m.sinh(x), lambda m, x: m.cosh(x), family="unary",
-                tensorflow="math.sinh", torch="sinh", jax="numpy.sinh", keras="sinh", onnx="Sinh"),
+                tensorflow="math.sinh", torch="sinh", jax="numpy.sinh", keras="sinh", onnx="Sinh",
+                overflows=_SLEEF),
     elementwise("cosh", "hyperbolic cosine", lambda m, x: m.cosh(x), lambda m, x: m.sinh(x), family="unary",
-                tensorflow="math.cosh", torch="cosh", jax="numpy.cosh", keras="cosh", onnx="Cosh"),
+                tensorflow="math.cosh", torch="cosh", jax="numpy.cosh", keras="cosh", onnx="Cosh",
+                overflows=_SLEEF),
     elementwise("tanh", "hyperbolic tangent", lambda m, x: m.tanh(x), lambda m, x: 1 - m.square(m.tanh(x)),
                 family="unary", tensorflow="math.tanh", torch="tanh", jax="numpy.tanh", keras="tanh", onnx="Tanh"),
     elementwise("asinh", "inverse hyperbolic sine", lambda m, x: m.asinh(x), lambda m, x: 1 / m.sqrt(1 + x * x),

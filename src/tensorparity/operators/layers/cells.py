@@ -9,6 +9,7 @@ from ...core.arrays import Array
 from ...core.jsontext import Json
 from ..arguments import flag, known_size, need_rank, positive, refuse
 from ..reference import carried
+from ..shared_code import RECURRENT
 from ..spec import Evaluation, LayerSpec, Mask, Parameter, Params, Shape, WeightSpec
 from .masks import passed_on_with_steps
 from .nested import serialized_layer
@@ -134,6 +135,7 @@ RNN = LayerSpec(
     api="keras.layers.RNN",
     arity=(1, 1),
     ranks=(3,),
+    shared=(RECURRENT,),
     parameters=(
         Parameter(
             "cell",

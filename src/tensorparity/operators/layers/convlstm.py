@@ -11,6 +11,7 @@ from ...core.arrays import Array
 from ..arguments import flag, known_size, need_rank, number, positive
 from ..functions import named_activations
 from ..reference import carried
+from ..shared_code import CONVOLUTION, RECURRENT
 from ..spec import Evaluation, LayerSpec, Mask, Parameter, Params, Shape, WeightSpec
 from .convolution import (
     DATA_FORMAT,
@@ -114,6 +115,7 @@ def _conv_lstm(dims: int) -> LayerSpec:
         api=f"keras.layers.ConvLSTM{dims}D",
         arity=(1, 1),
         ranks=(dims + 3,),
+        shared=(RECURRENT, CONVOLUTION),
         parameters=(
             FILTERS,
             kernel_size(dims),

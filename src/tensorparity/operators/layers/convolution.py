@@ -12,6 +12,7 @@ from ...core.jsontext import Json
 from ..arguments import flag, known_size, need_rank, positive
 from ..functions import named_activations
 from ..reference.rounding import growth
+from ..shared_code import CONVOLUTION
 from ..spec import Conflict, Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, WeightSpec
 from .dense import ACTIVATION, USE_BIAS, biased
 from .governed import governed
@@ -182,6 +183,7 @@ def _conv(dims: int) -> LayerSpec:
         api=f"keras.layers.Conv{dims}D",
         arity=(1, 1),
         ranks=(dims + 2,),
+        shared=(CONVOLUTION,),
         parameters=(
             FILTERS,
             kernel_size(dims),

@@ -14,6 +14,7 @@ import numpy as np
 from ...core.arrays import Array
 from ..arguments import positive
 from ..reference.rounding import growth
+from ..shared_code import DEPTHWISE_CONVOLUTION
 from ..spec import Evaluation, LayerSpec, Parameter, Params, Shape, WeightSpec
 from .convolution import (
     DATA_FORMAT,
@@ -81,6 +82,7 @@ def _depthwise(dims: int) -> LayerSpec:
         api=f"keras.layers.DepthwiseConv{dims}D",
         arity=(1, 1),
         ranks=(dims + 2,),
+        shared=(DEPTHWISE_CONVOLUTION,),
         parameters=(
             kernel_size(dims),
             strides(dims),
@@ -139,6 +141,7 @@ def _separable(dims: int) -> LayerSpec:
         api=f"keras.layers.SeparableConv{dims}D",
         arity=(1, 1),
         ranks=(dims + 2,),
+        shared=(DEPTHWISE_CONVOLUTION,),
         parameters=(
             FILTERS,
             kernel_size(dims),

@@ -16,6 +16,7 @@ from ..arguments import flag, is_number, known_size, need_rank, positive, refuse
 from ..functions import named_activations
 from ..reference import carried
 from ..reference.rounding import exact
+from ..shared_code import RECURRENT
 from ..spec import Carried, Evaluation, LayerSpec, Mask, Masked, Parameter, Params, Shape, ShapeError, WeightSpec
 from .dense import USE_BIAS
 from .governed import governed
@@ -258,6 +259,7 @@ def _layer(name: str, cell: Cell, formula: str, *hazards: str) -> LayerSpec:
         noise=("dropout", "recurrent_dropout"),
         hazards=(_HOLDS, *hazards),
         masks=passed_on_with_steps,
+        shared=(RECURRENT,),
         **by_carrying(partial(_carry, cell)),
     )
     weights = {"kernel": "kernel", "recurrent": "recurrent_kernel", "bias": "bias"}

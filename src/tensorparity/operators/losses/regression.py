@@ -39,9 +39,10 @@ def _huber(params: Params, labels: Array, predictions: Array) -> Evaluation:
 
 def _log_cosh(params: Params, labels: Array, predictions: Array) -> Evaluation:
     x = predictions - labels
-    rest = np.logaddexp(0.0, -2.0 * x)
-    # Close to zero the three terms cancel, and what is left is their rounding.
-    return mean_last(Evaluation(x + rest - np.log(2.0), 2.0 * np.abs(x) + 2.0 * rest + np.log(2.0)))
+    size = np.abs(x)
+    value = size + np.logaddexp(0.0, -2.0 * size) - np.log(2.0)
+    # Close to zero the three terms cancel, and what is left is their rounding; implementations leave the sign in them.
+    return mean_last(Evaluation(value, 2.0 * size + 2.0 * np.logaddexp(0.0, -2.0 * x) + np.log(2.0)))
 
 
 def _poisson(params: Params, labels: Array, predictions: Array) -> Evaluation:

@@ -56,7 +56,7 @@ def _circle(params: Params, labels: Array, predictions: Array) -> Evaluation:
     slope = np.exp(np.minimum(both, 0.0))
     sizes = np.abs(predictions) @ np.abs(predictions).T * growth(predictions.shape[-1])
     spread = gamma * (2.0 + 2.0 * margin + 2.0 * distance) * (1.0 + sizes)
-    kappa = slope * (spread.max(axis=1) + np.abs(np.where(np.isfinite(both), both, 0.0)))
+    kappa = slope * (spread.max(axis=1, initial=0.0) + np.abs(np.where(np.isfinite(both), both, 0.0)))
     counted = value > 0
     doubtful = (both > _VANISHED) & (both < _VANISHING)
     if doubtful.any():  # whether these samples count decides over the mean

@@ -66,6 +66,7 @@ class NodeErrors:
         worst: of each target that is beyond the limit, where it is furthest off, if that is known.
         nan_alike: an infinity goes in, and all targets give NaN wherever any of them is beyond the limit: a formula is
             taken literally (infinity times 0), though the function has a limit there.
+        unmasked: in its model it may receive a mask, which is not known: that it agrees without one clears nobody.
     """
 
     node: Node
@@ -85,6 +86,7 @@ class NodeErrors:
     implementations: Mapping[str, str] = field(default_factory=dict)
     worst: Mapping[str, Place] = field(default_factory=dict)
     nan_alike: bool = False
+    unmasked: bool = False
 
     @property
     def limit(self) -> float:

@@ -6,12 +6,13 @@ target's trace. Nodes go out in batches of bounded size, so that memory stays bo
 
 A mask travels beside the values. A layer that receives one is run behind Masking layers that make just this mask, and
 held against what the reference makes of it: without its mask it would agree with everybody, whatever it does with one.
+Where nobody knows the mask, the layer runs without, and that it agrees clears nobody (``NodeErrors.unmasked``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ...core.arrays import Array, Arrays
 from ...core.case import Case
@@ -23,10 +24,10 @@ from ...core.oracle import Check
 from ...core.outcome import Outcome, Trace
 from ...core.procedure import Goal, Procedure
 from ...core.traits import Traits
-from ...operators.catalogue import layer
+from ...operators.catalogue import has_layer, layer
 from ...operators.masks_and_states import MasksAndStates
 from ...operators.reference.evaluate import evaluate_node
-from ...operators.spec import Evaluation, ShapeError
+from ...operators.spec import Evaluation, ShapeError, no_masks
 from ..base import Asking
 from ..masked_inputs import alone, any_mask, as_trace
 from .isolated_nodes import measure_node
@@ -60,9 +61,9 @@ def replay_nodes(
     """
     assert model.graph is not None
     found: list[NodeErrors] = []
-    masked = _masked_nodes(model, nodes, inputs, activations, like)
-    plain = [node for node in nodes if node.key not in masked]
-    for one in masked.values():
+    masks = _masked_nodes(model, nodes, inputs, activations, like)
+    plain = [node for node in nodes if node.key not in masks.known]
+    for one in masks.known.values():
         found.append((yield from _replayed_behind_masks(model, one, targets, traits, like, deadline)))
     for batch in _batches(model, plain, inputs, activations):
         outcomes = yield from _replayed(model, [batch], targets, like, deadline)
@@ -71,7 +72,8 @@ def replay_nodes(
             outcomes |= yield from _replayed(model, [[item] for item in batch], spoiled, like, deadline)
         for node, given in batch:
             training, dtype = like.training, like.dtype
-            found.append(measure_node(node, given, model.weights, outcomes, traits, training=training, dtype=dtype))
+            errors = measure_node(node, given, model.weights, outcomes, traits, training=training, dtype=dtype)
+            found.append(replace(errors, unmasked=node.key in masks.unknown))
     order = {node.key: place for place, node in enumerate(nodes)}
     return sorted(found, key=lambda errors: order[errors.node.key])
 
@@ -86,29 +88,52 @@ class _Masked:
     truth: tuple[Evaluation, ...]
 
 
+@dataclass(frozen=True)
+class _Masks:
+    """The nodes that receive a mask: those of which it is known, and those of which it is not, which run without."""
+
+    known: Mapping[str, _Masked] = field(default_factory=dict)
+    unknown: frozenset[str] = frozenset()
+
+
 def _masked_nodes(
     model: Model, nodes: Sequence[Node], inputs: Arrays, activations: Mapping[str, Array], like: Procedure
-) -> dict[str, _Masked]:
-    """By key, the nodes that receive a mask, as far as a graph can say it; the others are replayed as they are."""
+) -> _Masks:
+    """By key, the nodes that receive a mask, as far as a graph can say it."""
     assert model.graph is not None
-    if not makes_masks(model.graph) or like.reload:
-        return {}
+    if not makes_masks(model.graph):
+        return _Masks()
     wanted = {node.key for node in nodes}
     beside = MasksAndStates()
-    found: dict[str, _Masked] = {}
+    known: dict[str, _Masked] = {}
+    unknown: set[str] = set()
     for node in model.graph.nodes:
+        masks, lost = beside.masks_into(node), beside.is_lost(node)
         try:
             given = node_inputs(model.graph, node, inputs, activations)
-            masks = beside.masks_into(node)
-            if not beside.concerns(node) or not all(_finite(array) for array in given):
+            if not lost and not beside.concerns(node):
                 continue
+            if lost or like.reload or not all(_finite(array) for array in given):
+                raise ShapeError("Expected masks that are known")
             truth = evaluate_node(node, given, model.weights, training=like.training, dtype=like.dtype, beside=beside)
             if any_mask(masks) and node.key in wanted and layer(node.op).masked is not None:
                 single = alone(node, given, model.weights, 0, masks)
-                found[node.key] = _Masked(node, given, replace(single, procedure=_forward(like)), truth)
+                known[node.key] = _Masked(node, given, replace(single, procedure=_forward(like)), truth)
         except (KeyError, ValueError, TensorParityError, ShapeError):
-            beside.lose(node)  # what it hands on is not known, and so no mask behind it is
-    return found
+            if (lost or any_mask(masks)) and _reads_masks(node):
+                unknown.add(node.key)
+            if _hands_masks_on(node):
+                beside.lose(node)  # what it hands on is not known, and so no mask behind it is
+    return _Masks(known, frozenset(unknown & wanted))
+
+
+def _reads_masks(node: Node) -> bool:
+    """Whether a mask changes what it computes; a layer that nobody declared may."""
+    return not has_layer(node.op) or layer(node.op).masked is not None or layer(node.op).carried is not None
+
+
+def _hands_masks_on(node: Node) -> bool:
+    return not has_layer(node.op) or layer(node.op).masks is not no_masks
 
 
 def _forward(like: Procedure) -> Procedure:
@@ -137,8 +162,8 @@ def _under_key(outcome: Outcome, own: str, key: str) -> Outcome:
 
 def masked_case(model: Model, node: Node, inputs: Arrays, activations: Mapping[str, Array]) -> Case | None:
     """The case of a node that receives a mask, alone behind that mask; None where it receives none."""
-    found = _masked_nodes(model, [node], inputs, activations, _PLAIN)
-    return found[node.key].case if node.key in found else None
+    known = _masked_nodes(model, [node], inputs, activations, _PLAIN).known
+    return known[node.key].case if node.key in known else None
 
 
 def _replayed(

@@ -26,7 +26,7 @@ from ...operators.losses.alone import is_loss_alone
 from ...operators.losses.catalogue import LOSSES, evaluate_loss, told_twice
 from ...operators.optimizers.catalogue import OPTIMIZERS, evaluate_step, surroundings
 from ...operators.reference.constraints import constrained, constraint_on, has_unknown_constraint
-from ...operators.reference.rounding import error_units
+from ...operators.reference.rounding import K, error_units
 from ...operators.spec import Evaluation, Mask, ShapeError
 from .backward import Differentiated, GradientErrors, judge_gradients, loss_function, loss_terms
 from .node_errors import NodeErrors, absolute_error
@@ -97,14 +97,30 @@ class _Measured:
     error: float
 
 
+def loss_formulas(case: Case, outcome: Outcome, traits: Traits) -> frozenset[str]:
+    """Which formulas of a loss that is told twice explain what a target gave: none, one or both of them."""
+    value = outcome.trace.loss
+    if value is None or case.procedure.loss is None or not set(case.labels) <= set(outcome.outputs):
+        return frozenset()
+    names = ("declared", "otherwise")
+    return frozenset(
+        n for n, found in zip(names, _by_each_formula(case, outcome, value, traits), strict=False) if found.error <= K
+    )
+
+
 def _measure_loss(case: Case, outcome: Outcome, value: float, traits: Traits) -> _Measured | None:
+    found = _by_each_formula(case, outcome, value, traits)
+    return min(found, key=lambda measured: measured.error, default=None)
+
+
+def _by_each_formula(case: Case, outcome: Outcome, value: float, traits: Traits) -> list[_Measured]:
+    """Beside the declared formula first, then beside the other one that is right, where there is one."""
     assert case.procedure.loss is not None
     observed = observed_loss(case, outcome.target, value, traits)
     ways = (False, True) if told_twice(case.procedure.loss) else (False,)
     truths = [truth for way in ways if (truth := loss_of(case, outcome, otherwise=way)) is not None]
     errors = [float(error_units(observed, truth, dtype_name(observed)).max(initial=0.0)) for truth in truths]
-    found = [_Measured(observed, truth, error) for truth, error in zip(truths, errors, strict=True)]
-    return min(found, key=lambda measured: measured.error, default=None)
+    return [_Measured(observed, truth, error) for truth, error in zip(truths, errors, strict=True)]
 
 
 def observed_loss(case: Case, target: str, value: float, traits: Traits) -> Array:

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...core.arrays import Array
+from ...core.arrays import Array, dtype_name, is_floating
 from ...core.case import Case
+from ...core.channels import is_finite, is_nan
 from ...core.errors import TensorParityError
 from ...core.graph import LayerGraph
 from ...operators.masks_and_states import MasksAndStates
@@ -33,8 +34,8 @@ def not_finite_by_zero(case: Case, truth: Sequence[Evaluation]) -> FreeElements 
         values = [_value_with(case, number) for number in _STAND_INS]
     except (TensorParityError, ShapeError, KeyError):
         return None
-    steady = np.isfinite(values[0]) & (values[0] == values[1]) & (values[0] == values[2])
-    mask = np.asarray(np.isnan(truth[0].value) & steady)
+    steady = is_finite(values[0]) & (values[0] == values[1]) & (values[0] == values[2])
+    mask = np.asarray(is_nan(truth[0].value) & steady)
     if not mask.any():
         return None
     return FreeElements(WEIGHED_BY_ZERO, mask, tuple(case.inputs.values()), values[0])
@@ -42,9 +43,14 @@ def not_finite_by_zero(case: Case, truth: Sequence[Evaluation]) -> FreeElements 
 
 def _concerned(case: Case, truth: Evaluation) -> bool:
     arrays = list(case.inputs.values())
-    special = any(array.dtype.kind == "f" and not np.isfinite(array).all() for array in arrays)
+    special = any(not is_finite(array).all() for array in arrays)
     small = sum(array.size for array in case.arrays().values()) <= _MOST_NUMBERS
-    return special and small and truth.value.dtype.kind == "f" and bool(np.isnan(truth.value).any())
+    return special and small and _is_real(truth.value) and bool(is_nan(truth.value).any())
+
+
+def _is_real(array: Array) -> bool:
+    """Floating numbers of any width, also those that NumPy does not know."""
+    return is_floating(dtype_name(array)) and array.dtype.kind != "c"
 
 
 def _value_with(case: Case, number: float) -> Array:
@@ -58,6 +64,6 @@ def _value_with(case: Case, number: float) -> Array:
 
 
 def _tamed(array: Array, number: float) -> Array:
-    if array.dtype.kind != "f":
+    if not _is_real(array):
         return array
-    return np.where(np.isfinite(array), array, np.asarray(number, array.dtype))
+    return np.where(is_finite(array), array, np.asarray(number, array.dtype))

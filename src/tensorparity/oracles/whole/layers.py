@@ -65,6 +65,7 @@ def look_at_layers(at: Sight) -> Asking[bool]:
     activations = next(iter(traces.values())).trace.nodes
     at.exact = frozenset(node.key for node in at.nodes if _is_exact(node, traces))
     at.measured = yield from replay_nodes(at.delivered, at.nodes, few, activations, at.completed, at.seen.traits)
+    at.notes += _unmasked(at.measured)
     yield from _arbitrate(at, few, activations)
     at.measured = clear_in_place(at.measured, at.model, few, traces, at.seen.traits)
     at.comparisons = with_maps(at, traces, picked)
@@ -77,6 +78,15 @@ def look_at_layers(at: Sight) -> Asking[bool]:
     if not at.found:
         at.found += yield from blame_adjacent_layers(at, few, activations)
     return True
+
+
+def _unmasked(measured: Sequence[NodeErrors]) -> list[str]:
+    """Who was run without the mask that it may receive."""
+    names = list(dict.fromkeys(f"{errors.node.layer} ({errors.node.op})" for errors in measured if errors.unmasked))
+    if not names:
+        return []
+    it = "it agrees" if len(names) == 1 else "they agree"
+    return [f"{', '.join(names)} ran alone without a mask that is not known here: that {it} so clears nobody"]
 
 
 def _accusations(at: Sight) -> list[Accusation]:

@@ -92,6 +92,10 @@ def _explain(at: Sight, comparison: Comparison) -> Verdict:
         return replace(verdict, reason=f"outputs differ, and nothing can judge {unjudged[0].node.op}: {advice}")
     if at.doubts:
         return replace(verdict, reason=at.doubts[0])
+    unmasked = next((errors.node for errors in at.measured if errors.unmasked), None)
+    if unmasked is not None:
+        reason = f"outputs differ, and {unmasked.layer} ({unmasked.op}) could not be run alone behind its mask"
+        return replace(verdict, reason=reason)
     agree = _who_agrees(at, comparison)
     if comparison.output in stepping_outputs(at.graph, at.outcomes):
         reason = f"{agree}; the output steps on values that carry rounding"

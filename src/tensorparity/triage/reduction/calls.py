@@ -18,7 +18,7 @@ def shrink_call(attempts: Attempts) -> None:
     call = attempts.case.subject
     if not isinstance(call, ApiCall) or is_fixed(attempts.case):
         return
-    plain = [name for name, value in call.kwargs.items() if not _has_array(value)]
+    plain = [name for name, value in call.kwargs.items() if not holds_array(value)]
     apply_most(attempts, plain, _without)
     if case_operator(attempts.case) is not None:
         return  # the catalogue knows which shapes go together
@@ -31,7 +31,8 @@ def shrink_call(attempts: Attempts) -> None:
     apply_most(attempts, [(name, axis) for name, axis in axes if attempts.case.inputs[name].shape[axis] > 1], _flat)
 
 
-def _has_array(value: object) -> bool:
+def holds_array(value: object) -> bool:
+    """Whether an argument is an array, or has one in it."""
     return any(isinstance(part, ArrayArg) for part in parts_of(value))
 
 

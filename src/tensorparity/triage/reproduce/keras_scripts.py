@@ -17,6 +17,7 @@ from ...core.policies import policy_named
 from ...core.procedure import Goal, Mode, Recipe
 from ...operators.catalogue import layer
 from ...operators.functions.api import returns_several
+from ...operators.losses.weighed import weighed_loss_of
 from ...operators.masks_and_states import is_stateful
 from ...operators.metrics.catalogue import metric_of
 from ...operators.reference.evaluate import declare_weights, infer_shapes
@@ -51,6 +52,8 @@ def keras_parts(case: Case, backend: str, claim: Claim | None, *, watched: bool)
     ]
     if isinstance(case.subject, ApiCall) and metric_of(case.subject.api):
         return ScriptParts(imports, _metric(case, case.subject))
+    if isinstance(case.subject, ApiCall) and weighed_loss_of(case.subject.api):
+        return ScriptParts(imports, _weighed_loss(case, case.subject))
     if isinstance(case.subject, ApiCall) and case.subject.api.startswith("keras.layers."):
         return ScriptParts(imports, _called_layer(case, case.subject))
     if isinstance(case.subject, ApiCall):
@@ -74,6 +77,16 @@ def _metric(case: Case, call: ApiCall) -> list[str]:
         f"metric = {literals.dotted_name(call.api)}({_arguments(dict(call.kwargs))})",
         *(f"metric.update_state({', '.join(name + part for name in names)})" for part in parts),
         "observed = keras.ops.convert_to_numpy(metric.result())",
+    ]
+
+
+def _weighed_loss(case: Case, call: ApiCall) -> list[str]:
+    """Labels, predictions and weights, in this order."""
+    labels, predictions, weights = (literals.name(item.name) for item in call.args if isinstance(item, ArrayArg))
+    return [
+        *argument_lines(case, ""),
+        f"loss = {literals.dotted_name(call.api)}({_arguments(dict(call.kwargs))})",
+        f"observed = keras.ops.convert_to_numpy(loss({labels}, {predictions}, sample_weight={weights}))",
     ]
 
 

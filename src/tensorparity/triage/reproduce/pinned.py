@@ -9,6 +9,8 @@ from ...core.machine_settings import INSTRUCTION_SETS, Setting, variables_of
 
 #: By convention, of a test that was skipped.
 SKIPPED = 77
+#: Where Linux says what the processor can do; other systems have no such file.
+PROCESSOR = "/proc/cpuinfo"
 
 
 def with_settings(text: str, settings: Sequence[Setting]) -> str:
@@ -32,7 +34,12 @@ def _setting_lines(settings: Sequence[Setting]) -> list[str]:
     needed = [name for name in INSTRUCTION_SETS if any(setting.instruction_set == name for setting in settings)]
     for name in needed[-1:]:
         found += [
-            f'if "{INSTRUCTION_SETS[name]}" not in open("/proc/cpuinfo").read():',
+            "try:",
+            f'    processor = open("{PROCESSOR}").read()',
+            "except OSError as error:",
+            '    print("skipped: what the processor can do is not known here:", error)',
+            f"    sys.exit({SKIPPED})",
+            f'if "{INSTRUCTION_SETS[name]}" not in processor:',
             f'    print("skipped: only processors with {name} show this")',
             f"    sys.exit({SKIPPED})",
         ]

@@ -15,7 +15,7 @@ from . import program as programs
 from .call_ways import KerasWays
 from .lives import LIVED, live
 from .program import output_key, plain, unwatched
-from .recipes import constructed, in_batches, make_loss, make_optimizer, scaled
+from .recipes import constructed, in_batches, make_loss, make_optimizer, scaled, weighed
 from .recorded import Recorder
 from .reloading import reloaded
 from .states import moving_variables, reset_states, set_seeds, silence_random_layers
@@ -396,6 +396,8 @@ class KerasAdapter(Adapter):
             found = getattr(found, part)
         if name.startswith("keras.metrics.") and isinstance(found, type):
             return in_batches(found)
+        if name.startswith("keras.losses.") and isinstance(found, type):
+            return weighed(found)
         return constructed(found) if name.startswith("keras.layers.") else found
 
     def import_model(self, path, trust):

@@ -43,6 +43,15 @@ def in_batches(metric_class):
     return result
 
 
+def weighed(loss_class):
+    """Return a function that makes the loss and calls it with weights."""
+
+    def result(y_true, y_pred, sample_weight=None, **params):
+        return loss_class(**params)(y_true, y_pred, sample_weight=sample_weight)
+
+    return result
+
+
 def constructed(layer_class):
     """Return a function that makes the layer and calls it; sequences are tuples, as the documentation has them."""
 
