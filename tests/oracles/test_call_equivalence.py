@@ -305,3 +305,20 @@ def test_of_two_types_the_call_with_converted_inputs_is_never_accused(rule: str,
         return (row < 100) | (row.dtype == np.float16)
 
     assert judged(given, is_small, is_small).verdicts[0].judgement is Judgement(verdict)
+
+
+def test_whole_numbers_and_pictures_accuse_who_alone_can_be_wrong() -> None:
+    """Nothing is rounded of them, and so no float64 run is needed."""
+    whole = replace(case("numpy-twin"), inputs={"x": np.asarray([[1, 2, 3], [4, 5, 6]], np.int32)})
+    (suspicion,) = judged(whole, lambda x: x * 0 + 5, np.invert).suspicions
+    assert suspicion.diagnosis.observations[1].data["wrong"] == 0
+    assert judged(whole, lambda x: x > 2, lambda x: x > 3).suspicions
+    picture = replace(case("encode-decode-lossy"), inputs={"x": np.full((2, 3), 7, np.uint8)})
+    assert judged(picture, lambda x: x + np.uint8(200), np.positive).suspicions
+    assert not judged(picture, lambda x: x + np.uint8(1), np.positive).suspicions
+
+
+def test_nan_where_the_defining_side_has_numbers_accuses_the_function() -> None:
+    wide = replace(case("numpy-twin"), inputs={"x": X.astype(np.float64)})
+    assert judged(wide, lambda x: np.where(x > 0, np.nan, x), np.positive).suspicions
+    assert not judged(wide, lambda x: x * 1.1, np.positive).suspicions

@@ -123,9 +123,7 @@ class CallEquivalence(Stepwise):
         if not difference.name or difference.kind in (Kind.SHAPE, Kind.DTYPE) or demands.agreement is Agreement.BITS:
             return difference
         found = yield from _by_neighbourhood(case, target, difference, pair, demands)
-        if demands.accused is not None and found.klass is Class.DEFECT and found.wrong != demands.accused:
-            return replace(found, klass=Class.PRECISION, said=f"{found.said}: that side may be")
-        return found
+        return _of_the_accused(found, pair, demands)
 
 
 def _rule(case: Case) -> str:
@@ -361,6 +359,18 @@ def _by_neighbourhood(
     if around is None:
         return _between_themselves(difference, given, demands)
     return _outside(difference, given, around)
+
+
+def _of_the_accused(found: Difference, pair: tuple[Row, Row], demands: Demands) -> Difference:
+    """Where one side defines what is right, only the other can be wrong; without a float64 run, of exact answers and
+    of where there are numbers it is.
+    """
+    if demands.accused is None or found.klass is not Class.DEFECT or found.wrong == demands.accused:
+        return found
+    exact = all(is_exact(row.answers[found.name]) for row in pair)
+    if found.wrong is None and (exact or found.kind is Kind.NAN):
+        return replace(found, wrong=demands.accused)
+    return replace(found, klass=Class.PRECISION, said=f"{found.said}: that side may be")
 
 
 def _as_narrow(case: Case, truth: int, given: Sequence[Array]) -> Case | None:
