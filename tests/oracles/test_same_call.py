@@ -11,7 +11,7 @@ from tensorparity.core.arrays import Array
 from tensorparity.core.call import ApiCall, ArrayArg
 from tensorparity.core.case import Case
 from tensorparity.core.oracle import Answer, Judged, Seen, Setup
-from tensorparity.core.outcome import Outcome, Status
+from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.core.verdict import Judgement, Kind
 from tensorparity.oracles.kinds import make_oracle
@@ -25,23 +25,40 @@ def refuses(x: Array) -> Array:
     raise ValueError("the axis is out of bounds")
 
 
-def answered(target: str, given: Case, function: Function) -> Outcome:
+def dies(x: Array) -> Array:
+    raise MemoryError
+
+
+def answered(target: str, given: Case, function: Function, announced: Function = np.exp) -> Outcome:
     outputs, failures = {}, {}
+    if given.procedure.variant == "symbolic":
+        try:
+            return Outcome(target, Status.COMPLETED, {"0": np.zeros_like(announced(given.inputs["x"]))})
+        except ValueError as error:
+            return Outcome(target, Status.RAISED, failure=Failure("ValueError", str(error)))
+    if function is dies:
+        return Outcome(target, Status.CRASHED, failure=Failure("SIGSEGV", ""))
     for row, array in enumerate(given.inputs["x"]):
         try:
             outputs[f"{row}/0"] = np.asarray(function(array))
         except ValueError as error:
             failures[str(row)] = {"type": "ValueError", "message": str(error)}
+    if len(failures) == len(given.inputs["x"]):
+        return Outcome(target, Status.RAISED, failure=Failure(**failures["0"]))
     return Outcome(target, Status.COMPLETED, outputs, reply={"rows": failures})
 
 
-def judged(functions: Mapping[str, Function], x: Array = X, api: str = "keras.ops.mystery") -> Judged:
+def judged(
+    functions: Mapping[str, Function], x: Array = X, api: str = "keras.ops.mystery", announced: Function = np.exp
+) -> Judged:
     case = Case(ApiCall(api, (ArrayArg("x"),)), Procedure(goal=Goal.CALL, rows=len(x)), {"x": x})
     seen = Seen(case, ({t: answered(t, case, f) for t, f in functions.items()},), (dict.fromkeys(functions, case),))
     judge = make_oracle("same_call", Setup(targets=tuple(functions)))
     found = judge.judge(seen)
     while found.checks:
-        answers = (Answer(c, {t: answered(t, c.case, functions[t]) for t in c.targets}) for c in found.checks)
+        answers = (
+            Answer(c, {t: answered(t, c.case, functions[t], announced) for t in c.targets}) for c in found.checks
+        )
         seen = replace(seen, answers=(*seen.answers, *answers))
         found = judge.judge(seen)
     return found
@@ -82,6 +99,64 @@ def test_one_that_refuses_what_all_others_take_is_accused() -> None:
     (suspicion,) = judged(all_but(refuses)).suspicions
     assert (suspicion.diagnosis.suspects, suspicion.kind) == (("keras:jax",), Kind.ERROR)
     assert not judged(all_but(refuses, refuses)).suspicions
+
+
+def test_one_that_refuses_some_of_the_inputs_is_accused_as_well() -> None:
+    def sometimes(x: Array) -> Array:
+        return refuses(x) if x[0] > 0 else np.exp(x)
+
+    (suspicion,) = judged(all_but(sometimes)).suspicions
+    assert (suspicion.diagnosis.suspects, suspicion.row) == (("keras:jax",), 1)
+
+
+def test_nobody_is_accused_of_refusing_what_the_library_announces_no_result_of() -> None:
+    assert not judged(all_but(refuses), announced=refuses).suspicions
+
+
+def test_one_that_dies_is_accused() -> None:
+    (suspicion,) = judged(all_but(dies)).suspicions
+    assert (suspicion.diagnosis.suspects, suspicion.kind) == (("keras:jax",), Kind.CRASH)
+
+
+def test_whole_numbers_are_held_against_numpys_function_of_that_name() -> None:
+    whole = np.asarray([[-3, 2, 3], [4, -1, 6], [7, 8, -9]], np.int32)
+    (suspicion,) = judged(all_but(np.positive, *[np.absolute] * 3), whole[::-1], "keras.ops.absolute").suspicions
+    assert suspicion.diagnosis.suspects == ("keras:jax",)
+    most = all_but(np.positive, np.positive, np.absolute, np.absolute)
+    assert judged(most, whole, "keras.ops.absolute").suspicions[0].diagnosis.suspects == (
+        "keras:jax",
+        "keras:tensorflow",
+    )
+    assert not judged(all_but(np.positive, *[np.absolute] * 3), whole, "keras.ops.mystery").suspicions
+    assert not judged(all_but(np.positive, *[np.absolute] * 3), whole, "keras.ops.square").suspicions
+
+
+def test_truths_of_numbers_are_held_against_runs_in_float64() -> None:
+    def isfinite(x: Array) -> Array:
+        return np.isfinite(x)
+
+    wrong = all_but(lambda x: np.isfinite(x) | np.isinf(x), isfinite, isfinite, isfinite)
+    x = np.asarray([[1.0, np.inf, 2.0]], np.float32)
+    assert judged(wrong, x).suspicions[0].diagnosis.suspects == ("keras:jax",)
+
+
+def test_another_shape_or_dtype_than_is_announced_accuses_whoever_gives_it() -> None:
+    flat = judged(all_but(lambda x: np.exp(x).reshape(1, 3)))
+    assert [(s.diagnosis.suspects, s.kind) for s in flat.suspicions] == [(("keras:jax",), Kind.SHAPE)]
+    narrow = judged(all_but(lambda x: np.exp(x).astype(np.float16)))
+    assert [(s.diagnosis.suspects, s.kind) for s in narrow.suspicions] == [(("keras:jax",), Kind.DTYPE)]
+    assert not judged(all_but(lambda x: np.exp(x).astype(np.float64))).suspicions  # narrowed by the others
+    assert not judged(all_but(lambda x: np.exp(x).reshape(1, 3)), announced=refuses).suspicions
+    other = all_but(*[lambda x: np.exp(x).astype(np.float16)] * 3)
+    assert not judged(other).suspicions  # one alone gives what is announced
+
+
+def test_sorted_numbers_are_determined_in_spite_of_ties() -> None:
+    x = np.asarray([[3.0, 1.0, 1.0]], np.float32)
+    wrong = all_but(lambda x: np.sort(x) + np.float32(x.dtype == np.float32), np.sort, np.sort, np.sort)
+    assert judged(wrong, x, "keras.ops.sort").suspicions[0].diagnosis.suspects == ("keras:jax",)
+    wrong = all_but(lambda x: np.sort(x) + np.float32(x.dtype == np.float32), np.sort, np.sort, np.sort)
+    assert not judged(wrong, x, "keras.ops.mode").suspicions
 
 
 def test_what_one_lacks_is_no_refusal() -> None:

@@ -29,7 +29,8 @@ from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
 from .base import Asking, Steps, Stepwise
 from .call_rows import Row, rows_of
-from .measure.call_freedoms import determined_output, freedom_of_call, lacks
+from .measure.call_freedoms import determined_output, freedom_of_call
+from .measure.lacking import lacks
 from .measure.neighbourhood import Neighbourhood, in_float64, neighbourhood
 from .measure.roundoff import SCREEN, output_units
 from .statements import BY_NOTHING, BY_REFERENCE
@@ -91,9 +92,9 @@ class CallEquivalence(Stepwise):
             reason = f"{target} refuses some of the inputs on both sides"
             return Verdict(Judgement.UNDECIDED, (target,), reason, stage=Stage.CALL), []
         places: list[int | None] = list(range(len(rows))) if first.procedure.rows is not None else [None]
-        fixed = determined_output(first) if demands.freedoms else None
-        screened = [(place, compared(place, *pair, demands, fixed)) for place, pair in zip(places, rows, strict=True)]
-        doubtful = [difference for _, difference in screened if difference is not None]
+        fixed = [_fixed(seen.case, place) if demands.freedoms else None for place in places]
+        screened = [compared(place, *pair, demands, f) for place, pair, f in zip(places, rows, fixed, strict=True)]
+        doubtful = [difference for difference in screened if difference is not None]
         answered = sum(a.failure is None and b.failure is None for a, b in rows)
         worst: Difference | None = None
         for difference in sorted(doubtful, key=_rank)[:_LOOKED_INTO]:
@@ -115,7 +116,7 @@ class CallEquivalence(Stepwise):
             return replace(difference, klass=Class.SPECIFICATION, said=f"{difference.said}; {free}")
         failed = [row.failure for row in pair if row.failure is not None]
         if failed:
-            return _one_sided(difference, pair, demands)
+            return _one_sided(difference, pair, demands, _rule(case))
         if demands.narrow and _rounds_its_inputs(case, difference.name, pair):
             return replace(difference, klass=Class.PRECISION, said=f"{difference.said}: its inputs are rounded first")
         if not _draws_weights_alone(case) and (yield from _is_drawn(case, target)):
@@ -124,6 +125,12 @@ class CallEquivalence(Stepwise):
             return difference
         found = yield from _by_neighbourhood(case, target, difference, pair, demands)
         return _of_the_accused(found, pair, demands)
+
+
+def _fixed(case: Case, row: int | None) -> str | None:
+    """Where the other results of an input are free, the one that has a right value."""
+    alone = case if row is None else one_row(case, row)
+    return determined_output(alone) if freedom_of_call(alone) else None
 
 
 def _rule(case: Case) -> str:
@@ -169,7 +176,7 @@ def _rounds_its_inputs(case: Case, name: str, pair: tuple[Row, Row]) -> bool:
     return any(bool(np.abs(array.astype(np.float64)).max() > most) for array in given)
 
 
-def _one_sided(difference: Difference, pair: tuple[Row, Row], demands: Demands) -> Difference:
+def _one_sided(difference: Difference, pair: tuple[Row, Row], demands: Demands, rule: str) -> Difference:
     """Accepted on one side and refused on the other; the library's word that it has no such thing is no defect."""
     place = 0 if pair[0].failure is not None else 1
     failure = pair[place].failure
@@ -177,7 +184,7 @@ def _one_sided(difference: Difference, pair: tuple[Row, Row], demands: Demands) 
     either = demands.narrow  # of two types, a function may take any one
     by_values = place == 0 and demands.agreement is Agreement.FORM  # who sees no numbers cannot refuse them
     refusing = place == 1 and demands.refusing and re.search(demands.refusing, failure.message, re.IGNORECASE)
-    lacking = refusing or (demands.lacking and lacks(failure))
+    lacking = refusing or (demands.lacking and lacks(failure, rule if place else ""))
     if by_values or lacking or (demands.optional and (place == 1 or either)):
         return replace(difference, klass=Class.UNSUPPORTED)
     return difference

@@ -30,7 +30,8 @@ from ..operators.reference.rounding import K
 from .base import Asking, Steps, Stepwise
 from .call_equivalence import Difference, compared
 from .call_rows import Row, is_limit, rows_of
-from .measure.call_freedoms import freedom_of_call, lacks
+from .measure.call_freedoms import freedom_of_call
+from .measure.lacking import lacks
 from .statements import BY_NOTHING, BY_REFERENCE
 from .subjects import api_of, call_parameters
 

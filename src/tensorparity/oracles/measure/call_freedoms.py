@@ -10,32 +10,7 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.case import ApiCall, Case
-from ...core.messages import says_no_kernel, says_unsupported
-from ...core.outcome import Failure
-
-#: How libraries say that a way of running a call has no such thing: not that something is wrong.
-_LACKS = re.compile(
-    r"could not run '?aten|no kernel|not compilable|must be (?:a )?(?:compile-time|concrete|static)|data.dependent"
-    r"|non-?concrete|unbacked|symbolic|tracer|abstract tracer value|expected to be scalar|vmap: |batching rule"
-    r"|inplace arithmetic|in-place|sparse|out=\.\.\.|unexpected keyword argument 'out'|does not have a deriv"
-    r"|is not differentiable|derivative for .* is not|only tensors, lists, tuples|cannot be traced|graph break"
-    r"|no conversion|has no gradient|getitem|boolean indices|dynamic shape|strided layout|KerasTensor"
-    r"|autograd\.Function|not currently support|double backward|requires_grad|do not require grad|not registered|meta",
-    re.IGNORECASE,
-)
-_LACKING_TYPES = frozenset(
-    ["Unsupported", "ConcretizationTypeError", "TracerArrayConversionError", "TracerBoolConversionError"]
-    + ["TracerIntegerConversionError", "NonConcreteBooleanIndexError", "UserError", "UnexpectedTracerError"]
-    + ["DynamicOutputShapeException", "DataDependentOutputException", "OperatorNotAllowedInGraphError"]
-    + ["TorchRuntimeError", "InaccessibleTensorError", "TypeError"]
-)
-
-
-def lacks(failure: Failure) -> bool:
-    """A failure that says that this way of running a call has no such thing."""
-    if failure.type in _LACKING_TYPES or says_unsupported(failure.type, failure.message):
-        return True
-    return says_no_kernel(failure.message) or bool(_LACKS.search(failure.message[:4000]))
+from .index_ranges import is_out_of_range
 
 
 @dataclass(frozen=True)
@@ -51,14 +26,15 @@ def _integer_zero(call: ApiCall, inputs: dict[str, Array]) -> bool:
     return any(array.dtype.kind in "iub" and bool((array == 0).any()) for array in inputs.values())
 
 
-def _out_of_range(call: ApiCall, inputs: dict[str, Array]) -> bool:
-    """An integer that is no index of the shortest axis there is."""
-    least = min((size for array in inputs.values() for size in array.shape), default=0)
-    return any(a.dtype.kind in "iu" and a.size and (a.min() < 0 or a.max() >= least) for a in inputs.values())
-
-
 def _negative_integers(call: ApiCall, inputs: dict[str, Array]) -> bool:
     return any(array.dtype.kind == "i" and bool((array < 0).any()) for array in inputs.values())
+
+
+def _no_shift(call: ApiCall, inputs: dict[str, Array]) -> bool:
+    """A shift by a negative number of bits, or by all that there are."""
+    whole = [array for array in inputs.values() if array.dtype.kind in "iu"]
+    bits = min((8 * array.dtype.itemsize for array in whole), default=0)
+    return _negative_integers(call, inputs) or any(bool((array >= bits).any()) for array in whole[1:])
 
 
 def _nan(call: ApiCall, inputs: dict[str, Array]) -> bool:
@@ -76,24 +52,23 @@ def _words(*words: str) -> re.Pattern[str]:
 
 _FREEDOMS = (
     CallFreedom(
-        _words("div", "divide", "floordiv", "mod", "fmod", "remainder", "rem", "gcd", "lcm", "reciprocal", "floor"),
+        _words("div", "divide", "floordiv", "mod", "fmod", "remainder", "rem", "gcd", "lcm", "reciprocal"),
         _integer_zero,
         "integer division by zero is undefined",
     ),
+    CallFreedom(_words("pow", "power"), _negative_integers, "negative powers of integers are undefined"),
+    CallFreedom(_words("shift"), _no_shift, "shifts by negative numbers, and by all bits, are undefined"),
     CallFreedom(
-        _words("pow", "power", "shift", "ldexp"), _negative_integers, "negative shifts and powers of integers are"
-    ),
-    CallFreedom(
-        _words(
-            "gather", "take", "index", "scatter", "embedding", "segment", "hot", "bincount", "slice", "select", "put"
-        ),
-        _out_of_range,
+        _words("gather", "take", "index", "scatter", "embedding", "segment", "hot", "bincount", "slice", "put"),
+        is_out_of_range,
         "what an index out of range does is up to the library",
     ),
     CallFreedom(_words("sign", "heaviside", "threshold", "sgn"), _nan, "of NaN nothing is documented"),
     CallFreedom(_words("empty", "new_empty", "uninitialized"), _always, "the memory is not initialised"),
     CallFreedom(
-        _words("sort", "argsort", "msort", "argmax", "argmin", "topk", "unique", "mode", "median", "nanmedian"),
+        _words(
+            "sort", "argsort", "msort", "argmax", "argmin", "topk", "top_k", "unique", "mode", "median", "nanmedian"
+        ),
         lambda call, inputs: _nan(call, inputs) or _ties(inputs),
         "which of equal elements is named is up to the library",
     ),
@@ -105,18 +80,35 @@ _FREEDOMS = (
 )
 
 
-#: Of factorizations, the results that are determined all the same: eigenvalues in order, singular values.
+#: The results that are determined all the same: eigenvalues in order, singular values, what is sorted.
 _DETERMINED = {
     **dict.fromkeys(["torch.linalg.eigh", "tensorflow.linalg.eigh", "jax.numpy.linalg.eigh", "keras.ops.eigh"], "0"),
     **dict.fromkeys(["torch.linalg.eigvalsh", "tensorflow.linalg.eigvalsh", "jax.numpy.linalg.eigvalsh"], "0"),
     **dict.fromkeys(["torch.linalg.svdvals", "jax.numpy.linalg.svdvals", "tensorflow.linalg.svd"], "0"),
     **dict.fromkeys(["torch.linalg.svd", "torch.svd", "jax.numpy.linalg.svd", "keras.ops.svd"], "1"),
 }
+#: Functions, by the last part of their names, whose first result is: of equal elements it does not tell which is which.
+_SORTED = frozenset(["sort", "msort", "topk", "top_k", "median", "nanmedian", "unique", "unique_consecutive"])
+#: Libraries in which NaN has its place among numbers.
+_PLACING_NAN = frozenset(["torch", "jax"])
 
 
 def determined_output(case: Case) -> str | None:
     """The one result of a call that has but one right value, where the others are free; None where that is not so."""
-    return _DETERMINED.get(case.subject.api) if isinstance(case.subject, ApiCall) else None
+    call = case.subject
+    if not isinstance(call, ApiCall):
+        return None
+    if not (_names(call) & _SORTED) or call.kwargs.get("sorted") is False:
+        return _DETERMINED.get(call.api)
+    placed = call.api.partition(".")[0] in _PLACING_NAN or not _nan(call, dict(case.inputs))
+    return "0" if placed else None
+
+
+def _names(call: ApiCall) -> set[str]:
+    """The last part of its name, with words apart and in one, and without a version."""
+    name = re.sub(r"V\d+$", "", call.api.rpartition(".")[2])
+    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
+    return {apart.lower(), name.lower()}
 
 
 def _ties(inputs: dict[str, Array]) -> bool:
@@ -130,6 +122,6 @@ def freedom_of_call(case: Case) -> str:
     inputs = dict(case.inputs)
     for call in case.subject.calls():
         for freedom in _FREEDOMS:
-            if freedom.names.search(call.api.rpartition(".")[2].lower()) and freedom.applies(call, inputs):
+            if any(map(freedom.names.search, _names(call))) and freedom.applies(call, inputs):
                 return freedom.words
     return ""
