@@ -11,9 +11,9 @@ from tensorparity.core.arrays import Array
 from tensorparity.core.call import ApiCall, ArrayArg
 from tensorparity.core.case import Case
 from tensorparity.core.oracle import Answer, Judged, Seen, Setup
-from tensorparity.core.outcome import Failure, Outcome, Status
+from tensorparity.core.outcome import Failure, Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure
-from tensorparity.core.verdict import Judgement, Kind
+from tensorparity.core.verdict import Judgement, Kind, Stage
 from tensorparity.oracles.kinds import make_oracle
 
 NAMES = ("keras:numpy", "keras:torch", "keras:tensorflow", "keras:jax")
@@ -186,3 +186,47 @@ def test_a_few_roundoffs_of_the_largest_number_are_nobodys() -> None:
     assert judged(
         all_but(lambda x: (short(x) + (1e-4 if x.dtype == np.float32 else 0)).astype(x.dtype)), large
     ).suspicions
+
+
+def pulled(target: str, given: Case, slope: Function) -> Outcome:
+    """What a library of |x| with this gradient answers."""
+    if target == "keras:numpy":
+        return Outcome(target, Status.UNSUPPORTED, failure=Failure("Unsupported", "no gradients"))
+    rows = given.inputs["x"] if given.procedure.rows is not None else given.inputs["x"][None]
+    start = [f"{row}/" if given.procedure.rows is not None else "" for row in range(len(rows))]
+    chosen = np.sign if given.procedure.variant == "slopes" else slope
+    gradients = {f"{s}input:x": np.asarray(chosen(row)).astype(row.dtype) for s, row in zip(start, rows, strict=True)}
+    outputs = {f"{s}0": np.abs(row) for s, row in zip(start, rows, strict=True)}
+    return Outcome(target, Status.COMPLETED, outputs, Trace(gradients=gradients), reply={"rows": {}})
+
+
+def judged_gradients(*slopes: Function, x: float = 0.0) -> Judged:
+    functions = dict(zip(NAMES, (np.sign, *slopes), strict=True))
+    given = np.asarray([[x, 1.0, -2.0]], np.float32)
+    procedure = Procedure(goal=Goal.CALL, rows=1, derivative=1)
+    case = Case(ApiCall("keras.ops.mystery", (ArrayArg("x"),)), procedure, {"x": given})
+    seen = Seen(case, ({t: pulled(t, case, f) for t, f in functions.items()},), (dict.fromkeys(functions, case),))
+    judge = make_oracle("same_call", Setup(targets=tuple(functions)))
+    found = judge.judge(seen)
+    while found.checks:
+        answers = (Answer(c, {t: pulled(t, c.case, functions[t]) for t in c.targets}) for c in found.checks)
+        seen = replace(seen, answers=(*seen.answers, *answers))
+        found = judge.judge(seen)
+    return found
+
+
+def at_kink(value: float) -> Function:
+    return lambda x: np.where(np.abs(x) < 1e-30, value, np.sign(x))
+
+
+def test_gradients_at_kinks_may_be_any_between_both_slopes() -> None:
+    assert not judged_gradients(np.sign, np.sign, at_kink(1.0)).suspicions
+    (suspicion,) = judged_gradients(np.sign, np.sign, at_kink(7.0)).suspicions
+    assert (suspicion.diagnosis.suspects, suspicion.stage) == (("keras:jax",), Stage.BACKWARD)
+    assert judged_gradients(np.sign, np.sign, at_kink(np.nan)).suspicions
+
+
+def test_a_gradient_that_is_no_slope_convicts_nobody() -> None:
+    """Two share a mistake, and the one that they would accuse is right."""
+    twice = lambda x: 2 * np.sign(x)  # noqa: E731
+    assert not judged_gradients(twice, twice, np.sign, x=3.0).suspicions

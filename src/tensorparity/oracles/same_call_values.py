@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -28,7 +28,7 @@ from .statements import BY_REFERENCE
 _SHOWING, _SHOWN = 2, 2
 #: Whole numbers from here on are narrowed by some backends.
 _NARROWED_FROM = 2**31
-_DEMANDS = Demands(dtypes=False)
+_VALUES, _GRADIENTS = Demands(dtypes=False), Demands(dtypes=False, only="gradient:")
 
 Rows = Sequence[Row]
 
@@ -56,7 +56,9 @@ def first_difference(answers: Mapping[str, Row], fixed: str | None = None) -> Di
         fixed: the one result that is looked at; all where it is None.
     """
     answered = [row for row in answers.values() if row.failure is None]
-    found = (compared(None, answered[0], other, _DEMANDS, fixed) for other in answered[1:])
+    pulled = any(name.startswith(_GRADIENTS.only) for row in answered for name in row.answers)
+    demands = _GRADIENTS if pulled else _VALUES
+    found = (compared(None, answered[0], other, demands, fixed) for other in answered[1:])
     different = (item for item in found if item is not None and item.name and item.kind is not Kind.SHAPE)
     return next((item for item in different if not _is_slight(item, answered)), None)
 
@@ -107,8 +109,21 @@ def _outside_of_two(
     for one, other in combinations(known, 2):
         (first, near_first), (second, near_second) = known[one], known[other]
         if first.shape == second.shape and _within(near_first, second) and _within(near_second, first):
-            return [t for t, own in given.items() if not _within(near_first, own) and not _within(near_second, own)]
+            wrong = [t for t, own in given.items() if not _within(near_first, own) and not _within(near_second, own)]
+            borne_out = not wrong or (yield from _has_slope(wide, one, name, near_first))
+            return wrong if borne_out else []
     return []
+
+
+def _has_slope(wide: Case, target: str, name: str, near: Neighbourhood) -> Asking[bool]:
+    """Whether differences of the results are what a gradient says, as far as it has any; true of a result."""
+    if not name.startswith(_GRADIENTS.only):
+        return True
+    alone = one_row(wide, 0)
+    asked = replace(alone, procedure=replace(alone.procedure, variant="slopes"))
+    (answer,) = yield [Check(asked, (target,))]
+    (row,) = rows_of(asked, answer.outcomes[target])
+    return name not in row.answers or _within(near, row.answers[name])
 
 
 def _around(wide: Case, outcome: Outcome, name: str, given: Mapping[str, Array]) -> tuple[Array, Neighbourhood] | None:
