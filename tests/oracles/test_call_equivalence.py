@@ -322,3 +322,27 @@ def test_nan_where_the_defining_side_has_numbers_accuses_the_function() -> None:
     wide = replace(case("numpy-twin"), inputs={"x": X.astype(np.float64)})
     assert judged(wide, lambda x: np.where(x > 0, np.nan, x), np.positive).suspicions
     assert not judged(wide, lambda x: x * 1.1, np.positive).suspicions
+
+
+def _wide(function: Function, factor: float, api: str = "torch.mystery", rule: str = "strided") -> Judged:
+    other = replace(case(rule, api), inputs={"x": np.asarray([[0.5, 1.5, 2.5], [1.0, -2.0, 3.0]])})
+    return judged(other, function, lambda x: function(x) * factor)
+
+
+def test_float64_is_held_against_how_far_its_last_digits_take_it() -> None:
+    """One side is off by many roundoffs: it differs, and nothing says who is wrong."""
+    assert not _wide(np.exp, 1 + 1e-14).suspicions
+    (suspicion,) = _wide(np.exp, 1 + 1e-9).suspicions
+    assert suspicion.diagnosis.observations[1].data["wrong"] is None
+
+    def cancelling(x: Array) -> Array:
+        return (x + np.float64(1e8)) - np.float64(1e8)
+
+    assert not _wide(lambda x: np.sin(1e8 * x), 1 + 1e-10).suspicions  # its inputs' last digits do more
+    assert _wide(cancelling, 1 + 1e-5).suspicions
+
+
+def test_the_catalogue_or_who_defines_a_function_says_who_is_wrong_in_float64() -> None:
+    for api in ("jax.numpy.sinh", "torch.sinh"):
+        (suspicion,) = _wide(np.sinh, 1 + 1e-9, api).suspicions
+        assert suspicion.diagnosis.observations[1].data["wrong"] == 1

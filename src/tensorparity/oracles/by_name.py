@@ -11,8 +11,8 @@ from ..core.channels import same
 from ..core.rule import Demands
 from ..operators.functions.peers import named_value
 from ..operators.reference.rounding import K
-from .call_equivalence import compared
 from .call_rows import Row
+from .row_difference import compared
 
 #: Numbers of ordinary size, and whole numbers.
 _LEAST, _MOST, _MOST_WHOLE = 1e-3, 1e3, 1000

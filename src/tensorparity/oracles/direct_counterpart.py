@@ -27,10 +27,10 @@ from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
 from ..operators.reference.rounding import K
 from .base import Asking, Steps, Stepwise
 from .by_name import equals_by_name, is_ordinary, value_by_name
-from .call_equivalence import Difference, compared
 from .call_rows import Row, rows_of
 from .measure.call_freedoms import freedom_of_call
 from .measure.neighbourhood import Neighbourhood, in_float64, neighbourhood
+from .row_difference import Difference, compared
 from .statements import BY_REFERENCE
 from .subjects import call_parameters
 

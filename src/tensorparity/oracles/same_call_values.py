@@ -19,9 +19,9 @@ from ..core.verdict import Kind
 from ..operators.reference.rounding import K
 from .base import Asking
 from .by_name import equals_by_name, is_ordinary, value_by_name
-from .call_equivalence import Difference, compared
 from .call_rows import Row, rows_of
 from .measure.neighbourhood import Neighbourhood, in_float64, neighbourhood
+from .row_difference import Difference, compared
 from .statements import BY_REFERENCE
 
 #: So many targets, and so many other inputs, have to show that NumPy's function of that name means the same.
