@@ -145,7 +145,10 @@ def test_another_shape_or_dtype_than_is_announced_accuses_whoever_gives_it() -> 
     assert [(s.diagnosis.suspects, s.kind) for s in flat.suspicions] == [(("keras:jax",), Kind.SHAPE)]
     narrow = judged(all_but(lambda x: np.exp(x).astype(np.float16)))
     assert [(s.diagnosis.suspects, s.kind) for s in narrow.suspicions] == [(("keras:jax",), Kind.DTYPE)]
-    assert not judged(all_but(lambda x: np.exp(x).astype(np.float64))).suspicions  # narrowed by the others
+    wide = judged(all_but(lambda x: np.exp(x).astype(np.float64)))
+    assert [(s.diagnosis.suspects, s.kind) for s in wide.suspicions] == [(("keras:jax",), Kind.DTYPE)]
+    announced = all_but(*[lambda x: np.exp(x).astype(np.float64)] * 2)
+    assert not judged(announced, announced=lambda x: np.exp(x).astype(np.float64)).suspicions  # narrowed by the others
     assert not judged(all_but(lambda x: np.exp(x).reshape(1, 3)), announced=refuses).suspicions
     other = all_but(*[lambda x: np.exp(x).astype(np.float16)] * 3)
     assert not judged(other).suspicions  # one alone gives what is announced
@@ -230,3 +233,34 @@ def test_a_gradient_that_is_no_slope_convicts_nobody() -> None:
     """Two share a mistake, and the one that they would accuse is right."""
     twice = lambda x: 2 * np.sign(x)  # noqa: E731
     assert not judged_gradients(twice, twice, np.sign, x=3.0).suspicions
+
+
+def test_nan_may_spread_but_not_get_lost() -> None:
+    x = np.asarray([[1.0, np.nan, 2.0]], np.float32)
+    assert not judged(all_but(lambda x: x * np.nan, *[lambda x: x] * 3), x).suspicions
+    assert judged(all_but(lambda x: np.nan_to_num(x), *[lambda x: x] * 3), x).suspicions
+    ignoring = all_but(lambda x: x * np.nan, *[np.nan_to_num] * 3)
+    assert judged(ignoring, x, "keras.ops.nanmystery").suspicions
+
+
+def test_of_infinities_only_what_is_finite_all_the_same_is_judged() -> None:
+    x = np.asarray([[1.0, np.inf, 2.0]], np.float32)
+
+    def at_infinity(value: float) -> Function:
+        return lambda x: np.where(np.isinf(x), value, x).astype(x.dtype)
+
+    assert not judged(all_but(at_infinity(np.nan), *[at_infinity(np.inf)] * 3), x).suspicions
+    assert judged(all_but(at_infinity(np.nan), *[at_infinity(0.0)] * 3), x).suspicions
+
+
+def test_where_float64_runs_agree_on_two_answers_nobody_is_blamed() -> None:
+    split = all_but(lambda x: 2 * x, lambda x: 2 * x, lambda x: x, lambda x: x)
+    assert not judged(split).suspicions
+
+
+def test_elimination_with_numbers_far_apart_blames_nobody() -> None:
+    large = np.asarray([[1e20, 1.0, 2.0]], np.float32)
+    assert judged(all_but(wrong_in_32, *[np.sinh] * 3), X).suspicions
+    wrong = all_but(lambda x: x * np.float32(1.5) if x.dtype == np.float32 else x, *[lambda x: x] * 3)
+    assert judged(wrong, large).suspicions
+    assert not judged(wrong, large, "keras.ops.det").suspicions

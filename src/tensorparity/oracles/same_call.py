@@ -25,7 +25,7 @@ from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
 from .base import Asking, Steps, Stepwise
 from .call_rows import Row, rows_of
-from .measure.call_freedoms import determined_output, freedom_of_call
+from .measure.call_freedoms import determined_output, freedom_of_call, is_ill_conditioned
 from .same_call_forms import by_announced_form, refused_by_few
 from .same_call_values import Rows, WrongTargets, by_values, first_difference
 from .statements import BY_NOTHING
@@ -107,6 +107,8 @@ def _is_open(case: Case, free: bool) -> bool:
         return True
     if any(dtype_name(array) in ("float64", "complex128") for array in case.inputs.values()):
         return True  # some compute it in 32 bits
+    if is_ill_conditioned(case):
+        return True
     floats = [abs(array.astype("float64")) for array in case.inputs.values() if array.dtype.kind == "f"]
     return any(bool(((array > 0) & (array < _SMALLEST)).any()) for array in floats)
 

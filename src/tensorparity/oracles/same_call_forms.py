@@ -22,8 +22,15 @@ _ENOUGH = 3
 #: How many, beside one, have to give the announced form before others are blamed for another.
 _AS_ANNOUNCED = 2
 _ANNOUNCED = "symbolic"
-#: Backends compute in 32 bits by design what comes in 64.
-_NARROW = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex128": "complex64"}
+#: Backends compute in 32 bits by design what comes in 64, and some have signed whole numbers alone.
+_INSTEAD = {
+    "float64": {"float32"},
+    "complex128": {"complex64"},
+    "int64": {"int32"},
+    "uint64": {"uint32", "int64", "int32"},
+    "uint32": {"int64", "int32"},
+    "uint16": {"int32"},
+}
 
 #: By output, in order: shape and dtype.
 Forms = tuple[tuple[tuple[int, ...], str], ...]
@@ -56,7 +63,7 @@ def by_announced_form(case: Case, answers: Mapping[str, Row]) -> Asking[WrongTar
         return None
     (row,) = rows_of(case, outcome)
     right = _forms(row)
-    wrong = tuple(target for target, form in forms.items() if form != right)
+    wrong = tuple(target for target, form in forms.items() if not _is_as_announced(form, right))
     if not wrong or len(forms) - len(wrong) < _AS_ANNOUNCED:
         return None
     said = f"{wrong[0]} gives {_told(forms[wrong[0]])}; what is announced is {_told(right)}"
@@ -79,7 +86,16 @@ def _forms(row: Row) -> Forms:
         (name for name in row.answers if not name.startswith("gradient:")), key=lambda name: (len(name), name)
     )
     arrays = [row.answers[name] for name in names]
-    return tuple((array.shape, _NARROW.get(dtype_name(array), dtype_name(array))) for array in arrays)
+    return tuple((array.shape, dtype_name(array)) for array in arrays)
+
+
+def _is_as_announced(given: Forms, right: Forms) -> bool:
+    if [shape for shape, _ in given] != [shape for shape, _ in right]:
+        return False
+    return all(
+        own == announced or own in _INSTEAD.get(announced, ())
+        for (_, own), (_, announced) in zip(given, right, strict=True)
+    )
 
 
 def _kind(given: Forms, right: Forms) -> Kind:

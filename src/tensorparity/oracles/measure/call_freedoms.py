@@ -41,6 +41,21 @@ def _nan(call: ApiCall, inputs: dict[str, Array]) -> bool:
     return any(array.dtype.kind in "fc" and bool(np.isnan(array).any()) for array in inputs.values())
 
 
+def _unsorted(call: ApiCall, inputs: dict[str, Array]) -> bool:
+    """Whether the numbers that are searched do not ascend: they stand first, or behind what is looked for."""
+    arrays = [inputs[name] for name in call.arrays() if name in inputs]
+    place = 0 if "search" in call.api.rpartition(".")[2].lower() else 1
+    searched = arrays[place] if len(arrays) > place else None
+    if searched is None or searched.dtype.kind not in "fiu" or not searched.ndim:
+        return False
+    return not bool((np.diff(searched.astype(np.float64), axis=-1) >= 0).all())
+
+
+def _asymmetric(call: ApiCall, inputs: dict[str, Array]) -> bool:
+    matrices = [array for array in inputs.values() if array.ndim > 1 and array.shape[-1] == array.shape[-2]]
+    return any(not np.array_equal(array, np.conj(np.swapaxes(array, -1, -2))) for array in matrices)
+
+
 def _always(call: ApiCall, inputs: dict[str, Array]) -> bool:
     return True
 
@@ -63,7 +78,21 @@ _FREEDOMS = (
         is_out_of_range,
         "what an index out of range does is up to the library",
     ),
-    CallFreedom(_words("sign", "heaviside", "threshold", "sgn"), _nan, "of NaN nothing is documented"),
+    CallFreedom(
+        _words("sign", "heaviside", "threshold", "sgn", "shrink", "softshrink", "hardshrink"),
+        _nan,
+        "of NaN nothing is documented",
+    ),
+    CallFreedom(
+        _words("searchsorted", "search_sorted", "digitize", "bucketize", "interp"),
+        _unsorted,
+        "what is searched has to be sorted",
+    ),
+    CallFreedom(
+        _words("eigh", "eigvalsh", "cholesky", "self_adjoint_eig", "ldl", "inv_ex", "cholesky_inverse"),
+        _asymmetric,
+        "which triangle of a matrix that is not symmetric is read is up to the library",
+    ),
     CallFreedom(_words("empty", "new_empty", "uninitialized"), _always, "the memory is not initialised"),
     CallFreedom(
         _words(
@@ -99,7 +128,8 @@ def determined_output(case: Case) -> str | None:
     if not isinstance(call, ApiCall):
         return None
     if not (_names(call) & _SORTED) or call.kwargs.get("sorted") is False:
-        return _DETERMINED.get(call.api)
+        symmetric = "svd" in call.api or not _asymmetric(call, dict(case.inputs))
+        return _DETERMINED.get(call.api) if symmetric else None
     placed = call.api.partition(".")[0] in _PLACING_NAN or not _nan(call, dict(case.inputs))
     return "0" if placed else None
 
@@ -109,6 +139,22 @@ def _names(call: ApiCall) -> set[str]:
     name = re.sub(r"V\d+$", "", call.api.rpartition(".")[2])
     apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
     return {apart.lower(), name.lower()}
+
+
+#: Linear algebra, and from which size of its numbers on its steps leave the range or lose all digits.
+_ELIMINATING = _words(
+    *["det", "slogdet", "inv", "pinv", "solve", "lstsq", "cond", "matrix_rank", "matrix_power", "matrix_exp", "expm"],
+    *["logdet", "triangular_solve", "tensorinv", "tensorsolve", "cholesky_solve", "lu_solve", "norm", "multi_dot"],
+)
+_LARGE = 1e6
+
+
+def is_ill_conditioned(case: Case) -> bool:
+    """Whether a call eliminates, with numbers far apart."""
+    if not isinstance(case.subject, ApiCall) or not any(map(_ELIMINATING.search, _names(case.subject))):
+        return False
+    floats = [np.abs(array) for array in case.inputs.values() if array.dtype.kind in "fc"]
+    return any(bool((array > _LARGE).any()) or not bool(np.isfinite(array).all()) for array in floats)
 
 
 def _ties(inputs: dict[str, Array]) -> bool:
