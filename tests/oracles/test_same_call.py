@@ -229,6 +229,13 @@ def test_gradients_at_kinks_may_be_any_between_both_slopes() -> None:
     assert judged_gradients(np.sign, np.sign, at_kink(np.nan)).suspicions
 
 
+def test_where_there_is_no_slope_another_gradient_convicts_nobody() -> None:
+    """At a kink whose gradients do not hold each other, an element elsewhere still counts."""
+    wrong = [lambda x, at=at: np.where(x == at, 7.0, np.sign(x)) for at in (0.0, 1.0)]
+    assert judged_gradients(np.sign, np.sign, wrong[0]).suspicions
+    assert judged_gradients(np.sign, np.sign, wrong[1]).suspicions
+
+
 def test_a_gradient_that_is_no_slope_convicts_nobody() -> None:
     """Two share a mistake, and the one that they would accuse is right."""
     twice = lambda x: 2 * np.sign(x)  # noqa: E731

@@ -117,7 +117,8 @@ def _outside_of_two(
     wrong = [target for target, own in given.items() if not any(_within(near, own, mask) for near in agreed)]
     if len(given) - len(wrong) < _least_right(case, difference):
         return []  # rounding, or the range of the dtype, takes most of them there
-    return (yield from _with_slopes(wide, wrong, name, agreed))
+    off = {target: _least_excess(agreed, given[target]) > 0 for target in wrong}
+    return (yield from _with_slopes(wide, off, name, agreed))
 
 
 def _least_right(case: Case, difference: Difference) -> int:
@@ -159,15 +160,26 @@ def _judged(case: Case, agreed: Array) -> Array | None:
     return None if all(bool(np.isfinite(array).all()) for array in floats) else np.isfinite(agreed)
 
 
-def _with_slopes(wide: Case, wrong: list[str], name: str, agreed: Sequence[Neighbourhood]) -> Asking[list[str]]:
-    """Of those whose gradient is wrong, whom one-sided slopes of their own results bear out to be; of results, all."""
+def _least_excess(agreed: Sequence[Neighbourhood], array: Array) -> Array:
+    """Elementwise, how far an answer lies outside of all that agrees."""
+    return np.minimum.reduce([near.excess(array) for near in agreed])
+
+
+def _with_slopes(wide: Case, off: Mapping[str, Array], name: str, agreed: Sequence[Neighbourhood]) -> Asking[list[str]]:
+    """Of those whose gradient is wrong, whom one-sided slopes of their own results bear out to be; of results, all.
+
+    Args:
+        off: by target, which elements are wrong.
+    """
+    wrong = list(off)
     if not name.startswith(_GRADIENTS.only) or not wrong:
         return wrong
     alone = one_row(wide, 0)
     asked = replace(alone, procedure=replace(alone.procedure, variant="slopes"))
     (answer,) = yield [Check(asked, tuple(wrong))]
     found = {target: rows_of(asked, answer.outcomes[target])[0].answers.get(name) for target in wrong}
-    return [t for t, slope in found.items() if slope is not None and any(_within(near, slope) for near in agreed)]
+    slopes = {target: slope for target, slope in found.items() if slope is not None}
+    return [target for target, slope in slopes.items() if (off[target] & (_least_excess(agreed, slope) <= 0)).any()]
 
 
 def _around(wide: Case, outcome: Outcome, name: str, given: Mapping[str, Array]) -> tuple[Array, Neighbourhood] | None:
