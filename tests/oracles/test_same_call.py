@@ -229,8 +229,8 @@ def test_gradients_at_kinks_may_be_any_between_both_slopes() -> None:
     assert judged_gradients(np.sign, np.sign, at_kink(np.nan)).suspicions
 
 
-def test_where_there_is_no_slope_another_gradient_convicts_nobody() -> None:
-    """At a kink whose gradients do not hold each other, an element elsewhere still counts."""
+def test_gradients_count_element_by_element() -> None:
+    """Beside a kink as well as at it."""
     wrong = [lambda x, at=at: np.where(x == at, 7.0, np.sign(x)) for at in (0.0, 1.0)]
     assert judged_gradients(np.sign, np.sign, wrong[0]).suspicions
     assert judged_gradients(np.sign, np.sign, wrong[1]).suspicions

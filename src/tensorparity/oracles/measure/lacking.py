@@ -23,12 +23,14 @@ _ANYWHERE = _pattern(
 _TRACED = _pattern(
     r"data.dependent|non-?concrete|concrete value|must be (?:a )?(?:compile-time|concrete|static)|not compilable",
     r"unbacked|boolean indices|dynamic(?:ally sized)? shape|cannot be traced|graph break|only tensors, lists, tuples",
+    r"traced array with shape (?:u?int|bool)|cannot be interpreted as an integer|no fake impl|meta kernel",
     r"symbolic (?:tf\.)?tensor|python bool(?:ean)? (?:is|conversion)|local_scalar_dense|\.item\(\)|\.tolist\(\)",
 )
 _TRACED_TYPES = frozenset(
     ["Unsupported", "ConcretizationTypeError", "TracerBoolConversionError", "TracerIntegerConversionError"]
     + ["NonConcreteBooleanIndexError", "UserError", "DynamicOutputShapeException", "DataDependentOutputException"]
-    + ["OperatorNotAllowedInGraphError"]
+    + ["OperatorNotAllowedInGraphError", "UnsupportedOperatorException", "UnsupportedFakeTensorException"]
+    + ["GuardOnDataDependentSymNode"]
 )
 #: Tensors without numbers have none to give.
 _WITHOUT_NUMBERS = _pattern(r"\bmeta tensors?\b", r"'meta' (?:backend|device)", r"data.dependent", r"\.item\(\)")
