@@ -323,3 +323,44 @@ def test_of_two_types_the_call_with_converted_inputs_is_never_accused(rule: str,
         return (row < 100) | (row.dtype == np.float16)
 
     assert judged(given, is_small, is_small).verdicts[0].judgement is Judgement(verdict)
+
+
+def test_whole_numbers_and_pictures_accuse_who_alone_can_be_wrong() -> None:
+    """Nothing is rounded of them, and so no float64 run is needed."""
+    whole = replace(case("numpy-twin"), inputs={"x": np.asarray([[1, 2, 3], [4, 5, 6]], np.int32)})
+    (suspicion,) = judged(whole, lambda x: x * 0 + 5, np.invert).suspicions
+    assert suspicion.diagnosis.observations[1].data["wrong"] == 0
+    assert judged(whole, lambda x: x > 2, lambda x: x > 3).suspicions
+    picture = replace(case("encode-decode-lossy"), inputs={"x": np.full((2, 3), 7, np.uint8)})
+    assert judged(picture, lambda x: x + np.uint8(200), np.positive).suspicions
+    assert not judged(picture, lambda x: x + np.uint8(1), np.positive).suspicions
+
+
+def test_nan_where_the_defining_side_has_numbers_accuses_the_function() -> None:
+    wide = replace(case("numpy-twin"), inputs={"x": X.astype(np.float64)})
+    assert judged(wide, lambda x: np.where(x > 0, np.nan, x), np.positive).suspicions
+    assert not judged(wide, lambda x: x * 1.1, np.positive).suspicions
+
+
+def _wide(function: Function, factor: float, api: str = "torch.mystery", rule: str = "strided") -> Judged:
+    other = replace(case(rule, api), inputs={"x": np.asarray([[0.5, 1.5, 2.5], [1.0, -2.0, 3.0]])})
+    return judged(other, function, lambda x: function(x) * factor)
+
+
+def test_float64_is_held_against_how_far_its_last_digits_take_it() -> None:
+    """One side is off by many roundoffs: it differs, and nothing says who is wrong."""
+    assert not _wide(np.exp, 1 + 1e-14).suspicions
+    (suspicion,) = _wide(np.exp, 1 + 1e-9).suspicions
+    assert suspicion.diagnosis.observations[1].data["wrong"] is None
+
+    def cancelling(x: Array) -> Array:
+        return (x + np.float64(1e8)) - np.float64(1e8)
+
+    assert not _wide(lambda x: np.sin(1e8 * x), 1 + 1e-10).suspicions  # its inputs' last digits do more
+    assert _wide(cancelling, 1 + 1e-5).suspicions
+
+
+def test_the_catalogue_or_who_defines_a_function_says_who_is_wrong_in_float64() -> None:
+    for api in ("jax.numpy.sinh", "torch.sinh"):
+        (suspicion,) = _wide(np.sinh, 1 + 1e-9, api).suspicions
+        assert suspicion.diagnosis.observations[1].data["wrong"] == 1

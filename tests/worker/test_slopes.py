@@ -10,6 +10,7 @@ import pytest
 
 from tensorparity.worker.adapters.call_runs import cotangent
 from tensorparity.worker.adapters.slopes import by_slopes
+from tensorparity.worker.contract import Unsupported
 
 
 class _NumPy:
@@ -61,3 +62,8 @@ def test_a_period_that_is_shorter_than_the_step_has_no_slope() -> None:
         return np.concatenate([np.fmod(1e20, x), beside])  # the second result makes the noise large
 
     assert _judged(remainder, -1.0, 1e20) == pytest.approx(1e20, rel=1e-12)
+
+
+def test_what_makes_fewer_digits_of_float64_has_no_slopes() -> None:
+    with pytest.raises(Unsupported):
+        _judged(lambda x: np.square(x).astype(np.float32), 3.0, 5.0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,52 +20,28 @@ from ..core.channels import is_exact, same
 from ..core.endings import DEADLY, KIND_OF_ENDING, ended_badly
 from ..core.evidence import Evidence, observed
 from ..core.finding import Class, Diagnosis
-from ..core.messages import gist
 from ..core.oracle import Answer, Check, Judged, Seen
-from ..core.outcome import Failure, Outcome, Status
+from ..core.outcome import Outcome, Status
 from ..core.rows import one_row
 from ..core.rule import Agreement, Demands, demands_of, documented_words
 from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
+from ..operators.reference.rounding import K
 from .base import Asking, Steps, Stepwise
 from .call_rows import Row, rows_of
-from .measure.call_freedoms import determined_output, freedom_of_call, lacks
+from .measure.call_freedoms import determined_output, freedom_of_call
+from .measure.lacking import lacks
 from .measure.neighbourhood import Neighbourhood, in_float64, neighbourhood
-from .measure.roundoff import SCREEN, output_units
-from .statements import BY_NOTHING, BY_REFERENCE
+from .measure.roundoff import SCREEN
+from .row_difference import SIDES, Difference, compared, rank
+from .statements import BY_REFERENCE
 from .subjects import api_call, api_of, call_parameters
+from .without_wider import around_in_float64, is_widest, off_what_is_known
 
 #: So many rows of one case are looked into.
 _LOOKED_INTO = 2
 #: Without a float64 run, only what differs in every digit is called different.
 _GROSS = 1e-2
-SIDES = ("the plain call", "the other side")
-
-
-@dataclass(frozen=True)
-class Difference:
-    """What differs in one row.
-
-    Args:
-        name: of the output or gradient; empty where it is about all.
-        wrong: which side is, where that is known.
-        ended: how the side that gave nothing ended.
-        allowed: absolute, what rounding explains.
-        both_off: both sides are off, so that nobody is blamed.
-    """
-
-    row: int | None
-    said: str
-    kind: Kind = Kind.EQUIVALENCE
-    name: str = ""
-    apart: float | None = None
-    relative: float | None = None
-    wrong: int | None = None
-    ended: Outcome | None = None
-    klass: Class = Class.DEFECT
-    allowed: float = 0.0
-    judged_by: str = BY_NOTHING
-    both_off: bool = False
 
 
 class CallEquivalence(Stepwise):
@@ -93,15 +69,15 @@ class CallEquivalence(Stepwise):
             reason = f"{target} refuses some of the inputs on both sides"
             return Verdict(Judgement.UNDECIDED, (target,), reason, stage=Stage.CALL), []
         places: list[int | None] = list(range(len(rows))) if first.procedure.rows is not None else [None]
-        fixed = determined_output(first) if demands.freedoms else None
-        screened = [(place, compared(place, *pair, demands, fixed)) for place, pair in zip(places, rows, strict=True)]
-        doubtful = [difference for _, difference in screened if difference is not None]
+        fixed = [_fixed(seen.case, place) if demands.freedoms else None for place in places]
+        screened = [compared(place, *pair, demands, f) for place, pair, f in zip(places, rows, fixed, strict=True)]
+        doubtful = [difference for difference in screened if difference is not None]
         answered = sum(a.failure is None and b.failure is None for a, b in rows)
         worst: Difference | None = None
-        for difference in sorted(doubtful, key=_rank)[:_LOOKED_INTO]:
+        for difference in sorted(doubtful, key=rank)[:_LOOKED_INTO]:
             pair = rows[difference.row or 0]
             decided = yield from self._decided(seen, target, difference, pair, demands)
-            worst = decided if worst is None or _rank(decided) < _rank(worst) else worst
+            worst = decided if worst is None or rank(decided) < rank(worst) else worst
             if worst.klass is Class.DEFECT:
                 break
         return said_of(seen, target, worst, answered)
@@ -117,7 +93,7 @@ class CallEquivalence(Stepwise):
             return replace(difference, klass=Class.SPECIFICATION, said=f"{difference.said}; {free}")
         failed = [row.failure for row in pair if row.failure is not None]
         if failed:
-            return _one_sided(difference, pair, demands)
+            return _one_sided(difference, pair, demands, _rule(case))
         if demands.narrow and _rounds_its_inputs(case, difference.name, pair):
             return replace(difference, klass=Class.PRECISION, said=f"{difference.said}: its inputs are rounded first")
         if not _draws_weights_alone(case) and (yield from _is_drawn(case, target)):
@@ -125,22 +101,17 @@ class CallEquivalence(Stepwise):
         if not difference.name or difference.kind in (Kind.SHAPE, Kind.DTYPE) or demands.agreement is Agreement.BITS:
             return difference
         found = yield from _by_neighbourhood(case, target, difference, pair, demands)
-        if demands.accused is not None and found.klass is Class.DEFECT and found.wrong != demands.accused:
-            return replace(found, klass=Class.PRECISION, said=f"{found.said}: that side may be")
-        return found
+        return _of_the_accused(found, pair, demands)
+
+
+def _fixed(case: Case, row: int | None) -> str | None:
+    """Where the other results of an input are free, the one that has a right value."""
+    alone = case if row is None else one_row(case, row)
+    return determined_output(alone) if freedom_of_call(alone) else None
 
 
 def _rule(case: Case) -> str:
     return case.counterpart.rule if case.counterpart else ""
-
-
-_CLASSES = (Class.DEFECT, Class.PRECISION, Class.SPECIFICATION, Class.UNSUPPORTED, Class.FLAKY)
-
-
-def _rank(difference: Difference) -> tuple[int, int, float]:
-    """Defects first, then what cannot be rounding, then the largest."""
-    certain = difference.kind in (Kind.SHAPE, Kind.DTYPE, Kind.NAN)
-    return _CLASSES.index(difference.klass), 0 if certain else 1, -(difference.apart or 0.0)
 
 
 # Endings
@@ -173,7 +144,7 @@ def _rounds_its_inputs(case: Case, name: str, pair: tuple[Row, Row]) -> bool:
     return any(bool(np.abs(array.astype(np.float64)).max() > most) for array in given)
 
 
-def _one_sided(difference: Difference, pair: tuple[Row, Row], demands: Demands) -> Difference:
+def _one_sided(difference: Difference, pair: tuple[Row, Row], demands: Demands, rule: str) -> Difference:
     """Accepted on one side and refused on the other; the library's word that it has no such thing is no defect."""
     place = 0 if pair[0].failure is not None else 1
     failure = pair[place].failure
@@ -181,123 +152,10 @@ def _one_sided(difference: Difference, pair: tuple[Row, Row], demands: Demands) 
     either = demands.narrow  # of two types, a function may take any one
     by_values = place == 0 and demands.agreement is Agreement.FORM  # who sees no numbers cannot refuse them
     refusing = place == 1 and demands.refusing and re.search(demands.refusing, failure.message, re.IGNORECASE)
-    lacking = refusing or (demands.lacking and lacks(failure))
+    lacking = refusing or (demands.lacking and lacks(failure, rule if place else ""))
     if by_values or lacking or (demands.optional and (place == 1 or either)):
         return replace(difference, klass=Class.UNSUPPORTED)
     return difference
-
-
-# Comparing
-
-
-def compared(place: int | None, a: Row, b: Row, demands: Demands, fixed: str | None = None) -> Difference | None:
-    """What differs at first sight in one row; None where nothing does.
-
-    Args:
-        fixed: the one result that has a right value, where the others are free.
-    """
-    if a.failure or b.failure:
-        return _refused(place, a.failure, b.failure)
-    if demands.only and any(
-        _overflows(array) for name, array in a.answers.items() if not name.startswith(demands.only)
-    ):
-        return None  # where a result leaves its type's range, there is nothing to be pulled back
-    names = [name for name in a.answers if name in b.answers and name.startswith(demands.only)]
-    missing = {name for name in set(a.answers) ^ set(b.answers) if name.startswith(demands.only)}
-    if any(not name.startswith("gradient:") for name in missing):
-        return Difference(place, f"{len(a.answers)} results on one side, {len(b.answers)} on the other")
-    names = [name for name in names if fixed in (None, name)]
-    found = [_of_one(place, name, a.answers[name], b.answers[name], demands) for name in names]
-    return min((difference for difference in found if difference is not None), key=_rank, default=None)
-
-
-def _overflows(array: Array) -> bool:
-    return array.dtype.kind not in "USOb" and not bool(np.isfinite(_wide(array)).all())
-
-
-def _refused(place: int | None, first: Failure | None, second: Failure | None) -> Difference | None:
-    if first is not None and second is not None:
-        return None
-    side = 0 if first is not None else 1
-    failure = first or second
-    assert failure is not None
-    said = f"{SIDES[side]} alone raises {failure.type}: {gist(failure.message)}"
-    return Difference(place, said, Kind.ERROR, wrong=side)
-
-
-def _of_one(place: int | None, name: str, a: Array, b: Array, demands: Demands) -> Difference | None:
-    if a.shape != b.shape and name.startswith("gradient:"):
-        return None  # with respect to inputs that the two sides have each of their own
-    if a.shape != b.shape:
-        return Difference(place, f"{_called(name)}: shapes {a.shape} and {b.shape}", Kind.SHAPE, name)
-    if demands.dtypes and dtype_name(a) != dtype_name(b):
-        return Difference(place, f"{_called(name)}: dtypes {dtype_name(a)} and {dtype_name(b)}", Kind.DTYPE, name)
-    if demands.agreement is Agreement.FORM:
-        return None
-    if demands.narrow:
-        a, b = _within_reach(a, b)
-    alike = _same_bits(a, b) if demands.agreement is Agreement.BITS else same(a, b)
-    if alike.all():
-        return None
-    return _of_values(place, name, a, b, demands)
-
-
-def _called(name: str) -> str:
-    """An output by its number, a gradient by the input that it belongs to."""
-    of_input = name.removeprefix("gradient:").removeprefix("input:")
-    return f"the gradient by {of_input}" if of_input != name else f"result {name}" if name.isdigit() else name
-
-
-def _within_reach(a: Array, b: Array) -> tuple[Array, Array]:
-    """Both answers with what the second's type cannot hold left out: large numbers, and fractions of whole ones."""
-    if b.dtype.kind not in "iu" or a.dtype.kind not in "iuf":
-        return a, b
-    info = np.iinfo(b.dtype)
-    with np.errstate(all="ignore"):
-        fits = (a >= info.min) & (a <= info.max) & (a == np.rint(a) if a.dtype.kind == "f" else True)
-    return np.where(fits, a, 0), np.where(fits, b, 0)
-
-
-def _same_bits(a: Array, b: Array) -> Array:
-    """Equal, and zeros of one sign."""
-    alike = same(a, b)
-    if a.dtype.kind == "f" and b.dtype.kind == "f":
-        alike = alike & ((np.signbit(a) == np.signbit(b)) | np.isnan(a.astype(np.float64)))
-    return alike
-
-
-def _of_values(place: int | None, name: str, a: Array, b: Array, demands: Demands) -> Difference | None:
-    if is_exact(a) and is_exact(b) and a.dtype.kind in "USO":
-        return Difference(place, f"{_called(name)}: other text", name=name, apart=1.0)
-    with np.errstate(all="ignore"):
-        x, y = _wide(a), _wide(b)
-        apart = np.where(same(a, b), 0.0, np.abs(x - y))
-        odd = ~np.isfinite(apart)
-        scale = float(np.abs(x[np.isfinite(x)]).max(initial=0.0)) or 1.0
-        most = float(apart[~odd].max(initial=0.0))
-    if odd.any():
-        return Difference(place, f"{_called(name)}: NaN or infinity on one side only", Kind.NAN, name, np.inf)
-    exact = demands.agreement is Agreement.BITS
-    if exact and not most:
-        return Difference(place, f"{_called(name)}: zeros of another sign", name=name, apart=0.0)
-    if most <= max(demands.within, demands.relative * scale) or _is_close_picture(apart, demands.decibels):
-        return None
-    if not exact and output_units(a, b) <= 1.0:
-        return None
-    said = f"{_called(name)}: apart by {most:.3g}, its largest number is {scale:.3g}"
-    return Difference(place, said, name=name, apart=most, relative=most / scale)
-
-
-def _is_close_picture(apart: Array, decibels: float) -> bool:
-    """Whether two pictures of 256 levels are within a peak signal-to-noise ratio."""
-    if not decibels or not apart.size:
-        return False
-    error = float(np.mean(np.square(apart)))
-    return bool(error <= 255.0**2 / 10.0 ** (decibels / 10.0))
-
-
-def _wide(array: Array) -> Array:
-    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
 
 
 # Checks
@@ -351,6 +209,8 @@ def _by_neighbourhood(
     name = difference.name
     given = [row.answers[name] for row in pair]
     wide = in_float64(case.sides()[demands.truth], case.seed) or _as_narrow(case, demands.truth, given)
+    if wide is None and is_widest(given) and difference.kind is not Kind.NAN:
+        return (yield from _in_their_own_digits(case, target, difference, given, demands))
     if wide is None:
         return _between_themselves(difference, given, demands)
     (answer,) = yield [Check(wide, (target,))]
@@ -365,6 +225,18 @@ def _by_neighbourhood(
     return _outside(difference, given, around)
 
 
+def _of_the_accused(found: Difference, pair: tuple[Row, Row], demands: Demands) -> Difference:
+    """Where one side defines what is right, only the other can be wrong; without a float64 run, of exact answers and
+    of where there are numbers it is.
+    """
+    if demands.accused is None or found.klass is not Class.DEFECT or found.wrong == demands.accused:
+        return found
+    exact = all(is_exact(row.answers[found.name]) for row in pair)
+    if found.wrong is None and (exact or found.kind is Kind.NAN):
+        return replace(found, wrong=demands.accused)
+    return replace(found, klass=Class.PRECISION, said=f"{found.said}: that side may be")
+
+
 def _as_narrow(case: Case, truth: int, given: Sequence[Array]) -> Case | None:
     """The float64 run where the true side is one already, and the other computed in fewer digits: of whole numbers
     some functions make float32.
@@ -373,6 +245,27 @@ def _as_narrow(case: Case, truth: int, given: Sequence[Array]) -> Case | None:
     if not (is_floating(own) and is_floating(other)) or unit_roundoff(other) <= unit_roundoff(own):
         return None
     return in_float64(case.sides()[truth], case.seed, computed_in=other)
+
+
+def _in_their_own_digits(
+    case: Case, target: str, difference: Difference, given: Sequence[Array], demands: Demands
+) -> Asking[Difference]:
+    """Of float64 no run has more digits: what is known of the function says who is wrong; else nobody is blamed for
+    what moving the inputs by their last digits explains.
+    """
+    off = off_what_is_known(replace(case, counterpart=None), difference.name, given)
+    if off is not None and len(off) == 1:
+        said = f"{difference.said}; {SIDES[off[0]]} is not what is known of the function, {SIDES[1 - off[0]]} is"
+        return replace(difference, said=said, wrong=off[0], judged_by=BY_REFERENCE)
+    side = case.sides()[demands.truth]
+    around = yield from around_in_float64(side, target, difference.name, given[0].shape)
+    if around is None:
+        return _between_themselves(difference, given, demands)
+    few = K * K * unit_roundoff("float64")
+    outside = any(around.excess(array).max(initial=0.0) > 0 for array in given)
+    if off == [] or not outside or (difference.relative or 0.0) <= few:
+        return replace(difference, klass=Class.PRECISION, said=f"{difference.said}: rounding explains it")
+    return replace(difference, allowed=few * (difference.apart or 1.0) / (difference.relative or 1.0))
 
 
 def _outside(difference: Difference, given: Sequence[Array], around: Neighbourhood) -> Difference:

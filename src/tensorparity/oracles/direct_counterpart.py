@@ -16,7 +16,6 @@ import numpy as np
 from ..core.arrays import Array, dtype_name, is_floating, unit_roundoff
 from ..core.call import ApiCall
 from ..core.case import Case
-from ..core.channels import same
 from ..core.evidence import observed
 from ..core.finding import Class, Diagnosis
 from ..core.oracle import Check, Judged, Seen
@@ -26,13 +25,13 @@ from ..core.rule import Demands
 from ..core.suspicion import Suspicion
 from ..core.traits import Traits
 from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
-from ..operators.functions.peers import named_value
 from ..operators.reference.rounding import K
 from .base import Asking, Steps, Stepwise
-from .call_equivalence import Difference, compared
+from .by_name import equals_by_name, is_ordinary, value_by_name
 from .call_rows import Row, rows_of
 from .measure.call_freedoms import freedom_of_call
 from .measure.neighbourhood import Neighbourhood, in_float64, neighbourhood
+from .row_difference import Difference, compared
 from .statements import BY_REFERENCE
 from .subjects import call_parameters
 
@@ -40,8 +39,6 @@ from .subjects import call_parameters
 ALIKE, APART = "alike", "apart"
 _RULE = "direct-counterparts"
 _LOOKED_INTO = 2
-#: Numbers of ordinary size, and whole numbers.
-_LEAST, _MOST, _MOST_WHOLE = 1e-3, 1e3, 1000
 _SMALLEST = 1.2e-38
 _VALUES = Demands(dtypes=False)
 
@@ -86,25 +83,13 @@ class CounterpartTrial(Stepwise):
         rows = pair.rows() if pair is not None and any(outcome.completed for outcome in pair.outcomes) else []
         for place, (a, b) in enumerate(rows):
             case = one_row(seen.case, place) if seen.case.procedure.rows is not None else seen.case
-            if not _is_ordinary(case) or (a.failure and b.failure):
+            if not is_ordinary(case) or (a.failure and b.failure):
                 continue
             alike = _means_the_same(a, b)
             told[ALIKE] += alike and _says_something(a)
             told[APART] += not alike
         verdict = Verdict(Judgement.PASS, seen.targets, "a trial of two functions", stage=Stage.CALL)
         return Judged((verdict,), told=told)
-
-
-def _is_ordinary(case: Case) -> bool:
-    for array in case.inputs.values():
-        if array.dtype.kind in "iu":
-            if array.size and np.abs(array.astype(np.float64)).max() > _MOST_WHOLE:
-                return False
-        elif array.dtype.kind != "b":
-            size = np.abs(array.astype(np.complex128 if array.dtype.kind == "c" else np.float64))
-            if not bool(((size >= _LEAST) & (size <= _MOST)).all()):
-                return False
-    return all(array.size for array in case.inputs.values())
 
 
 def _means_the_same(a: Row, b: Row) -> bool:
@@ -220,36 +205,17 @@ def _by_name(case: Case, pair: _Pair, place: int, difference: Difference, rows: 
     shown = 0
     for other, (a, b) in enumerate(pair.rows()):
         own = one_row(case, other)
-        if other == place or not _is_ordinary(own) or a.failure or b.failure:
+        if other == place or not is_ordinary(own) or a.failure or b.failure:
             continue
-        value = _named_value(own)
-        if value is None or not _equals(a.answers["0"], value):
+        value = value_by_name(own)
+        if value is None or not equals_by_name(a.answers["0"], value):
             return None
         shown += 1
-    value = _named_value(one_row(case, place)) if shown > 1 else None
+    value = value_by_name(one_row(case, place)) if shown > 1 else None
     if value is None:
         return None
-    wrong = [side for side, row in enumerate(rows) if not _equals(row.answers["0"], value)]
+    wrong = [side for side, row in enumerate(rows) if not equals_by_name(row.answers["0"], value)]
     return wrong[0] if len(wrong) == 1 else None
-
-
-def _named_value(case: Case) -> Array | None:
-    call = case.subject
-    assert isinstance(call, ApiCall)
-    return named_value(call, case.inputs)
-
-
-def _equals(array: Array, value: Array) -> bool:
-    if array.shape != value.shape or array.dtype.kind not in "fciub":
-        return False
-    narrow = value.astype(array.dtype) if is_floating(dtype_name(array)) else value
-    apart = compared(None, Row({"0": array}), Row({"0": narrow}), _VALUES)
-    unit = unit_roundoff(dtype_name(array)) if is_floating(dtype_name(array)) else 0.0
-    return (
-        apart is None
-        or (apart.relative is not None and apart.relative <= K * K * unit)
-        or bool(same(array, narrow).all())
-    )
 
 
 def _convicted(seen: Seen, pair: _Pair, wrong: int, difference: Difference, row: int | None) -> Judged:

@@ -24,7 +24,7 @@ from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
 from ..operators.functions.distributions import Distribution
 from ..operators.functions.drawn_calls import DrawnCall, drawn_call
-from .measure.call_freedoms import lacks
+from .measure.lacking import lacks
 from .statements import BY_REFERENCE
 
 #: Standard errors that a mean and a variance may be off.

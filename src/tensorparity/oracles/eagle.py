@@ -14,8 +14,9 @@ from ..core.oracle import Judged, Seen
 from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement, Kind, Stage, Verdict
 from .base import Steps, Stepwise
-from .call_equivalence import Difference, said_of
+from .call_equivalence import said_of
 from .call_rows import ONE_SIDED, Row, rows_of
+from .row_difference import Difference
 
 ATOL, RTOL = 1e-2, 1e-5
 

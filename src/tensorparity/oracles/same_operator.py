@@ -29,9 +29,10 @@ from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
 from ..operators.functions.peers import ONNX
 from ..operators.reference.rounding import K
 from .base import Asking, Steps, Stepwise
-from .call_equivalence import Difference, compared
 from .call_rows import Row, is_limit, rows_of
-from .measure.call_freedoms import freedom_of_call, lacks
+from .measure.call_freedoms import freedom_of_call
+from .measure.lacking import lacks
+from .row_difference import Difference, compared
 from .statements import BY_NOTHING, BY_REFERENCE
 from .subjects import api_of, call_parameters
 

@@ -32,3 +32,13 @@ def test_among_extremes_are_numbers_that_only_overflow_when_squared(dtype: str) 
     with np.errstate(over="ignore"):
         middle = np.isinf(found * found) & (np.abs(found) < np.finfo(dtype).max / 8)
     assert middle.any()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int8", "bool", "complex64"])
+def test_constants_are_one_number_and_singular_matrices_have_rows_that_are_alike(dtype: str) -> None:
+    rng = np.random.default_rng(3)
+    constant, singular = (draw(rng, (2, 5, 5), dtype, values) for values in ("constant", "singular"))
+    assert (constant == constant[0, 0, 0]).all()
+    assert (singular == singular[:, :1]).all()
+    assert dtype == "bool" or not (singular == singular[0, 0, 0]).all()
+    assert draw(rng, (0, 3), dtype, "singular").shape == (0, 3)

@@ -19,7 +19,7 @@ from .values import CLASSES, DTYPES
 
 _DTYPE_WEIGHTS = {"float32": 12.0, "float64": 1.5, "int32": 1.2}
 _SIZE_WEIGHTS = (10.0, 2.0, 1.5, 0.7, 0.3)
-_VALUE_WEIGHTS = (10.0, 2.5, 0.8, 0.8, 0.8, 0.4, 0.6)
+_VALUE_WEIGHTS = (10.0, 2.5, 0.8, 0.8, 0.8, 0.4, 0.6, 0.4, 0.4)
 _MATRICES = (("as they are", 1.0), ("positive definite", 0.1), ("triangular", 0.05))
 _DEFINITE = re.compile(r"positive.definite|cholesky|hermitian|symmetric", re.IGNORECASE)
 _INTEGERS = re.compile(

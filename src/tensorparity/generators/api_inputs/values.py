@@ -11,7 +11,9 @@ from ...core.arrays import Array, dtype_named, is_floating
 #: Of the array's numbers that are special in their class; the others are ordinary.
 _SHARE = 0.3
 PLAIN = "ordinary numbers"
-CLASSES = (PLAIN, "small whole numbers", "ties", "zeros of both signs", "extremes", "subnormals", "not finite")
+CONSTANT, SINGULAR = "constant", "singular"
+CLASSES = (PLAIN, "small whole numbers", "ties", "zeros of both signs", "extremes", "subnormals", "not finite",
+           CONSTANT, SINGULAR)  # fmt: skip
 DTYPES = ("float32", "float64", "int32", "float16", "bfloat16", "int64", "bool", "complex64", "uint8", "int8", "int16",
           "complex128", "uint16", "uint32", "uint64")  # fmt: skip
 _PARTS = {"complex64": "float32", "complex128": "float64"}
@@ -19,6 +21,8 @@ _PARTS = {"complex64": "float32", "complex128": "float64"}
 
 def draw(rng: np.random.Generator, shape: tuple[int, ...], dtype: str, values: str, domain: str = "") -> Array:
     """An array of that class; ``domain`` keeps it positive or within 0 and 1."""
+    if values in (CONSTANT, SINGULAR):
+        return _alike(draw(rng, shape, dtype, PLAIN, domain), values)
     if dtype == "bool":
         return rng.random(shape) < (0.5 if values != "ties" else 1.0)
     if dtype.startswith("complex"):
@@ -28,6 +32,14 @@ def draw(rng: np.random.Generator, shape: tuple[int, ...], dtype: str, values: s
     if not is_floating(dtype):
         return _whole(rng, shape, dtype, values)
     return _floating(rng, shape, dtype, values, domain)
+
+
+def _alike(array: Array, values: str) -> Array:
+    """All numbers alike, or all rows of every matrix."""
+    if not array.size:
+        return array
+    one = array.reshape(-1)[:1].reshape(()) if values == CONSTANT or array.ndim < 2 else array[..., :1, :]
+    return np.array(np.broadcast_to(one, array.shape))
 
 
 def _whole(rng: np.random.Generator, shape: tuple[int, ...], dtype: str, values: str) -> Array:

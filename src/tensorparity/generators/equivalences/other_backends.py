@@ -19,7 +19,7 @@ class OtherBackends(Equivalence):
 
     def equivalence(self, case: Case) -> Case | None:
         """The case itself: its other sides are the other targets."""
-        plain = isinstance(case.subject, ApiCall) and case.inputs and not case.procedure.derivative
+        plain = isinstance(case.subject, ApiCall) and case.inputs
         return case if plain and self.applies(api_name(case)) else None
 
     def counterpart(self, case: Case) -> Counterpart | None:
@@ -33,5 +33,6 @@ OTHER_BACKENDS = OtherBackends(
     Category.BEYOND,
     "F(I) on one backend = F(I) on another",
     {"tensorflow": _WHY, "torch": _WHY, "jax": _WHY},
+    derivative=1,
     oracle="same_call",
 )

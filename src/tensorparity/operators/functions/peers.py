@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...core.arrays import Array
-from ...core.call import ApiCall, ArrayArg
+from ...core.call import ApiCall, ArrayArg, DtypeArg, TupleArg
 from .spec import Call, Tensor
 
 
@@ -110,13 +110,13 @@ def named_value(call: ApiCall, arrays: Mapping[str, Array]) -> Array | None:
     A name is no promise: who asks has to see to it that it means the same.
     """
     name = call.api.rpartition(".")[2]
-    kwargs = {_AXES.get(key, key): value for key, value in call.kwargs.items()}
     for module in _BY_NAME:
         function: Any = _function(module, _ELSEWHERE.get(name, name))
         if function is None:
             continue
         try:
-            args = [_wide(arrays[item.name]) if isinstance(item, ArrayArg) else item for item in call.args]
+            args = [_given(item, arrays) for item in call.args]
+            kwargs = {_AXES.get(key, key): _given(item, arrays) for key, item in call.kwargs.items()}
             with np.errstate(all="ignore"):
                 found = np.asarray(function(*args, **kwargs))
         except (TypeError, ValueError, IndexError, KeyError, ArithmeticError, AttributeError):
@@ -124,6 +124,25 @@ def named_value(call: ApiCall, arrays: Mapping[str, Array]) -> Array | None:
         if found.dtype.kind in "fciub":
             return found
     return None
+
+
+def _given(item: Any, arrays: Mapping[str, Array]) -> Any:
+    """An argument in NumPy's words.
+
+    Raises:
+        TypeError: for one that NumPy has not.
+    """
+    if isinstance(item, ArrayArg):
+        return _wide(arrays[item.name])
+    if isinstance(item, DtypeArg):
+        return np.dtype(item.name)
+    if isinstance(item, TupleArg):
+        return tuple(_given(part, arrays) for part in item.items)
+    if isinstance(item, (list, tuple)):
+        return [_given(part, arrays) for part in item]
+    if isinstance(item, ApiCall):
+        raise TypeError(f"NumPy has no {item.api}")
+    return item
 
 
 def _function(module: str, name: str) -> Any:

@@ -61,7 +61,10 @@ class _Total(object):
         leaves = [self._ways.to_numpy(leaf) for leaf in self._ways.leaves(self._function(given))]
         if any(isinstance(leaf, Bits) or leaf.dtype.kind == "c" for leaf in leaves):
             raise Unsupported("slopes of complex numbers")
-        return [leaf for leaf in leaves if leaf.dtype.kind == "f"]
+        found = [leaf for leaf in leaves if leaf.dtype.kind == "f"]
+        if any(leaf.dtype != np.float64 for leaf in found):
+            raise Unsupported("of float64 it makes fewer digits, which have no slopes")
+        return found
 
     def size(self, key, array):
         """Return how large the results are: differences are no better than that size's last bits."""

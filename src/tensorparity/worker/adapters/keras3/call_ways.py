@@ -90,6 +90,11 @@ class KerasWays(Ways):
             raise Unsupported("this backend has no gradients")
         return self._backend.pulled_back(run, function, tensors, order)
 
+    def pushed_forward(self, function, tensors):
+        if self._backend is None:
+            raise Unsupported("this backend has no gradients")
+        return self._backend.pushed_forward(function, tensors)
+
 
 def _backend_ways(adapter):
     if adapter.flavour == "tensorflow":
