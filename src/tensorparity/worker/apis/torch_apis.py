@@ -15,6 +15,10 @@ MODULES = (
     ("torch.signal.windows", ""),
 )
 _ALIAS = re.compile(r"^\s*(?:Alias (?:for|of)|See) :(?:func|meth):`~?([\w.]+)`", re.MULTILINE)
+#: What has names of operators that mean something else: a window is no distribution.
+_WRITTEN_IN_PYTHON = ("torch.signal.windows",)
+#: What can drop numbers, and does so only where it is asked to.
+_DROPOUT_IS_OFF = ("scaled_dot_product_attention",)
 _UNKNOWN_TYPES = re.compile(r"^(t|t\[\]|str\[\]|Dict|Any|AnyEnumType|Device|Dimname|\(|Storage|Future)")
 
 
@@ -50,8 +54,9 @@ def _add_functions(listing, module, path, prefix):
         if reason:
             listing.exclude(full, reason)
             continue
-        schemas = _schemas(prefix + name) or (_schemas(name) if prefix else [])
-        if _is_random(prefix + name):
+        is_operator = path not in _WRITTEN_IN_PYTHON
+        schemas = (_schemas(prefix + name) or (_schemas(name) if prefix else [])) if is_operator else []
+        if is_operator and _is_random(prefix + name):
             listing.exclude(full, "random")
             continue
         _add(listing, full, "function", function, schemas)
@@ -167,8 +172,11 @@ def _schema_parameter(item):
 
 
 def _is_random(name):
-    """Return whether the operator is marked as drawing numbers."""
+    """Return whether the operator is marked as drawing numbers; a dropout that is off by default draws none."""
     import torch
+
+    if name in _DROPOUT_IS_OFF:
+        return False
 
     packet = getattr(torch.ops.aten, name.rstrip("_"), None)
     if packet is None:
