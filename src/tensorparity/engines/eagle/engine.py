@@ -6,6 +6,7 @@ and on those that are accepted every rule that speaks of the function is held ag
 
 from __future__ import annotations
 
+import re
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -24,6 +25,7 @@ from ...generators.api_inputs import ApiListing
 from ...generators.equivalences.base import LIBRARIES, ONNX, Equivalence, library_of_name
 from ...generators.equivalences.models import model_name
 from ...oracles.call_rows import ONE_SIDED
+from ...oracles.plain_call import PLAIN_CALL
 from .counterparts import Counterparts, counterparts, other_of, with_gradients
 from .inputs import InputSource, describe, listings, questions, samples_questions
 from .settings import COMPILED_BY_C, EagleSettings
@@ -31,6 +33,8 @@ from .tables import EagleTally
 
 #: Who says whether two functions mean the same.
 TRIAL = "counterpart_trial"
+#: Words of documentation in which a call may end in any way.
+_UNDEFINED = re.compile(r"undefined behaviou?r|is undefined and may|not (?:bounds|range)[- ]?checked|may crash|unsafe")
 #: Functions tried in one round.
 _APIS = 6
 #: Configurations of a function that are tried before anything of them is told: at first, and whenever it is its turn
@@ -114,11 +118,17 @@ class EagleEngine:
     def _ask(self, item: _Asked) -> Ask:
         targets = (item.target,) if item.target else self._targets[library_of_name(item.api)]
         if item.rule is None:
-            return Ask(item.case, targets, (OUTCOMES,), counted=False)
+            return Ask(item.case, targets, (self._watching(item),), counted=False)
         if item.rule.across:
             both = (targets[0], self._targets[library_of_name(other_of(item.case))][0])
             return Ask(item.case, both, (TRIAL if item.trial else item.rule.oracle,), counted=not item.trial)
         return Ask(item.case, targets, (item.rule.oracle,) if item.rule.oracle else ())
+
+    def _watching(self, item: _Asked) -> str:
+        """Who looks at how a plain call ends: nobody, where it is documented that anything may happen."""
+        listing = self._listings.get(library_of_name(item.api))
+        described = listing.apis.get(item.api) if listing is not None else None
+        return OUTCOMES if described is None or _UNDEFINED.search(described.doc) else PLAIN_CALL
 
     def _samples(self) -> list[_Asked]:
         """The inputs inside the libraries of the functions whose turn comes next."""

@@ -23,6 +23,7 @@ from ...core.verdict import Kind
 from ...operators.functions.catalogue import operator_of
 from ...oracles.documentation import suspecting_documentation
 from ...oracles.kinds import particular_oracle
+from ...oracles.plain_call import PLAIN_CALL
 from ...reporting import words
 from ...store.casefile import SUFFIX, CaseFile, write_case
 from ...targets.catalogue import spec_of, traits_of
@@ -33,7 +34,7 @@ from .attachments import HERE, Attachment, AttachmentFolder
 from .calls import composed_parts, native_parts, torch_parts
 from .claim import Claim
 from .draft import draft
-from .equivalence_scripts import equivalence_script
+from .equivalence_scripts import equivalence_script, plain_script
 from .expectations import claim_of
 from .file_scripts import FileScript, keras_file_parts, onnx_file_parts, torch_file_parts
 from .keras_scripts import keras_parts
@@ -105,6 +106,8 @@ def _script(
         return _replaying(runner, suspicion, suspect)
     if suspicion.case.counterpart is not None and isinstance(suspicion.case.subject, ApiCall):
         return _two_sides(runner, suspicion, suspect)
+    if suspicion.oracle == PLAIN_CALL:
+        return _one_side(runner, suspicion, suspect)
     if claim is None and _is_replayed_forward(suspicion):
         return _replaying(runner, suspicion, suspect)
     if claim is None and suspicion.kind not in (Kind.ERROR, Kind.CRASH, Kind.HANG, Kind.ACCEPTS_INVALID):
@@ -142,6 +145,15 @@ def _two_sides(runner: LocalRunner, suspicion: Suspicion, suspect: str) -> Repro
         return _replaying(runner, suspicion, suspect)
     found = verify(text, runner.desk(suspect), ())
     return found if found.verified else _replaying(runner, suspicion, suspect)
+
+
+def _one_side(runner: LocalRunner, suspicion: Suspicion, suspect: str) -> Reproducer:
+    """A script of a call that ends badly; around the case file where that takes too many words."""
+    try:
+        text = plain_script(title_of(suspicion, suspect) + ".", suspicion, parse_target(suspect).flavour)
+    except Unprintable:
+        return _replaying(runner, suspicion, suspect)
+    return verify(text, runner.desk(suspect), ())
 
 
 def _replaying(runner: LocalRunner, suspicion: Suspicion, suspect: str) -> Reproducer:
