@@ -35,7 +35,8 @@ _OWN_FAULT = re.compile(
     re.IGNORECASE,
 )
 _NO_MEMORY = re.compile(
-    r"bad_alloc|out of memory|allocate memory|alloc(?:ation)? fail|RESOURCE_EXHAUSTED|OOM when|length_error", re.IGNORECASE
+    r"bad_alloc|out of memory|allocate memory|alloc(?:ation)? fail|RESOURCE_EXHAUSTED|OOM when|length_error",
+    re.IGNORECASE,
 )
 _DEADLY = (Status.CRASHED, Status.TIMED_OUT)
 #: Whole numbers beyond this ask for work, or memory, that takes its time.

@@ -21,7 +21,7 @@ from ...core.engine import Ask, Result
 from ...core.jsontext import Json
 from ...core.oracle import OUTCOMES, Setup
 from ...core.outcome import Status
-from ...generators.api_inputs import ApiListing
+from ...generators.api_inputs import Api, ApiListing
 from ...generators.equivalences.base import LIBRARIES, ONNX, Equivalence, library_of_name
 from ...generators.equivalences.models import model_name
 from ...oracles.call_rows import ONE_SIDED
@@ -29,7 +29,7 @@ from ...oracles.plain_call import PLAIN_CALL
 from .counterparts import Counterparts, counterparts, other_of, with_gradients
 from .inputs import InputSource, describe, listings, questions, samples_questions
 from .settings import COMPILED_BY_C, EagleSettings
-from .tables import EagleTally
+from .tables import EagleTally, settings_of
 
 #: Who says whether two functions mean the same.
 TRIAL = "counterpart_trial"
@@ -98,7 +98,7 @@ class EagleEngine:
         self._sampling = 0
         self._dear: Counter[tuple[str, str]] = Counter()
         self.tally = EagleTally()
-        self.enumerated: dict[str, int] = {}
+        self.enumerated: list[str] = []
 
     # Asking
 
@@ -126,8 +126,7 @@ class EagleEngine:
 
     def _watching(self, item: _Asked) -> str:
         """Who looks at how a plain call ends: nobody, where it is documented that anything may happen."""
-        listing = self._listings.get(library_of_name(item.api))
-        described = listing.apis.get(item.api) if listing is not None else None
+        described = self._described(item.api)
         return OUTCOMES if described is None or _UNDEFINED.search(described.doc) else PLAIN_CALL
 
     def _samples(self) -> list[_Asked]:
@@ -202,7 +201,7 @@ class EagleEngine:
         self._listings = listings([describe(result) for result in results])
         self._source = InputSource(self._listings, self._seed)
         self._counterparts = Counterparts(self._listings)
-        self.enumerated = self._source.enumerated()
+        self.enumerated = self._source.apis()
         names = [api for api in self._source.apis() if self._is_spoken_of(api)]
         np.random.default_rng([self._seed, 19]).shuffle(names)
         self._plan.apis.extend((name, 0) for name in names)
@@ -228,15 +227,22 @@ class EagleEngine:
         return self._settings.wants(api) and any(self._applies(rule, api) for rule in self.rules.values())
 
     def _applies(self, rule: Equivalence, api: str) -> bool:
-        listing = self._listings.get(library_of_name(api))
-        described = listing.apis.get(api) if listing is not None else None
+        described = self._described(api)
         return rule.applies(api) and (described is None or rule.speaks_of(described))
+
+    def _described(self, api: str) -> Api | None:
+        """A function as its library lists it."""
+        listing = self._listings.get(library_of_name(api))
+        return listing.apis.get(api) if listing is not None else None
 
     def _take_trial(self, item: _Asked, result: Result) -> list[_Asked]:
         """What is to be held against rules, where it was accepted."""
         assert self._source is not None
         accepted = max((_answered(item.case, result, target) for target in result.endings), default=0)
-        self.tally.add_plain(item.api, _shapes(item.case), accepted)
+        described, call = self._described(item.api), item.case.subject
+        settable = described is not None and described.has_settings
+        assert isinstance(call, ApiCall)
+        self.tally.add_plain(item.api, _shapes(item.case), accepted, settings_of(call), settable=settable)
         self._source.learn(item.case, accepted > 0)
         return [pair for rule in self.rules.values() for pair in self._of_rule(rule, item)] if accepted else []
 

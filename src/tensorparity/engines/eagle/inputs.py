@@ -80,12 +80,6 @@ class InputSource:
     def apis(self) -> list[str]:
         return [api for own in self._libraries.values() for api in own.inputs.listing.apis]
 
-    def enumerated(self) -> dict[str, int]:
-        return {library: len(own.inputs.listing.apis) for library, own in self._libraries.items()}
-
-    def is_raw(self, api: str) -> bool:
-        return ".raw_ops." in api
-
     def configurations(self, api: str, count: int, asked: int = 0, total: int | None = None) -> list[Case]:
         """The next calls of a function, shipped ones first, each with ``VALUES`` inputs.
 
