@@ -150,6 +150,8 @@ _OURS: dict[str, str] = {
     "optimizer-state": f"{_EQUIVALENCES}.optimizer_states:OPTIMIZER_STATE",
     "optimizer-copy": f"{_EQUIVALENCES}.optimizer_states:OPTIMIZER_COPY",
     "optimizer-file": f"{_EQUIVALENCES}.optimizer_states:OPTIMIZER_FILE",
+    "optimizer-foreach": f"{_EQUIVALENCES}.optimizer_states:OPTIMIZER_FOREACH",
+    "optimizer-fused": f"{_EQUIVALENCES}.optimizer_states:OPTIMIZER_FUSED",
     "strided": f"{_EQUIVALENCES}.memory:STRIDED",
     "turned": f"{_EQUIVALENCES}.memory:TURNED",
     "shifted": f"{_EQUIVALENCES}.memory:SHIFTED",

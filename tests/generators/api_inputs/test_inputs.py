@@ -195,3 +195,8 @@ def test_of_an_object_the_parameters_of_its_call_count() -> None:
     made = ApiCall("()", (ApiCall("some.Thing", (3,)), ArrayArg("a")))
     drawn = ApiInputs(listing(api), 0).values("some.Thing", Case(made, inputs={"a": np.ones((9, 9), np.int16)}), 7)
     assert max(one.inputs["a"].max() for one in drawn) == np.iinfo(np.int16).max
+
+
+def test_no_call_of_an_optimizer_is_made_up() -> None:
+    api = {"name": "some.Adam", "kind": "optimizer", "parameters": [{"name": "lr", "default": 0.1}]}
+    assert ApiInputs(listing(api), 0).configurations("some.Adam", 3) == []

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.core.call import ApiCall, ArrayArg, DtypeArg
+from tensorparity.core.call import ApiCall, ArrayArg, DtypeArg, TupleArg
 from tensorparity.core.case import Case
 from tensorparity.core.procedure import Goal, Mode, Procedure, Recipe
 from tensorparity.core.rule import RULES
@@ -272,3 +272,47 @@ class TestFormulas:
         assert rule("documented-formula").equivalence(of("torch.logsumexp", 5)) is None
         assert rule("documented-formula").equivalence(of("jax.nn.softmax")) is not None
         assert rule("documented-formula").equivalence(of("torch.hypot", ArrayArg("x"))) is not None
+
+
+class TestOptimizersOfTorchsTests:
+    def trained(self, **kwargs: Any) -> Case:
+        sample = Case(ApiCall("torch.optim.Adam", (), kwargs), inputs={"rate": np.array(0.5, np.float32)})
+        return rule("optimizer-state").of_sample(sample)  # type: ignore[no-any-return]
+
+    def test_a_module_is_trained_with_their_settings(self) -> None:
+        case = self.trained(amsgrad=True, betas=TupleArg((0.5, 0.75)), lr=ArrayArg("rate"))
+        assert case.procedure.variant == 'trained Adam{"amsgrad":true,"betas":[0.5,0.75],"lr":{"$tensor":0.5}}'
+        assert set(case.inputs) == {"x"}
+
+    @pytest.mark.parametrize(
+        ("name", "way"),
+        [("optimizer-state", "state_dict"), ("optimizer-foreach", "foreach"), ("optimizer-fused", "fused")],
+    )
+    def test_it_is_carried_over_or_taken_at_once(self, name: str, way: str) -> None:
+        case = self.trained(amsgrad=True, lr=0.5)
+        other = rule(name).counterpart(case)
+        assert other.procedure.variant == case.procedure.variant + ", " + way
+        assert rule(name).counterpart(replace(case, procedure=other.procedure)) is None
+
+    def test_other_calls_that_ship_are_no_optimizers(self) -> None:
+        assert rule("optimizer-state").of_sample(PLAIN) is None
+        assert rule("strided").of_sample(PLAIN) is None
+
+
+class TestTimeMajor:
+    def cases(self) -> list[Case]:
+        return rule("time-major").own_cases("torch", 40, 0)  # type: ignore[no-any-return]
+
+    def test_outputs_are_turned_back_and_states_are_not(self) -> None:
+        turned = {
+            case.subject.args[1]: rule("time-major").counterpart(case).subject.api  # type: ignore[union-attr]
+            for case in self.cases()
+        }
+        assert turned == {0: "torch.transpose", 1: "[]"}
+
+    def test_both_sides_begin_with_the_same_states(self) -> None:
+        given = [case for case in self.cases() if "h0" in case.inputs]
+        assert {"c0" in case.inputs for case in given} == {True, False}
+        for case in given:
+            counterpart = rule("time-major").counterpart(case)
+            assert set(counterpart.subject.arrays()) == set(case.inputs)

@@ -55,7 +55,11 @@ def test_a_callable_is_listed_once(listing: ApiListing) -> None:
 #: Of what lies below a module that is listed, or has a word that also means chance.
 _FOUND = {
     "keras": ["keras.ops.image.resize", "keras.ops.image.ssim", "keras.utils.pad_sequences", "keras.losses.poisson"],
-    "torch": ["torch.signal.windows.exponential", "torch.nn.functional.scaled_dot_product_attention"],
+    "torch": [
+        "torch.optim.Adam",
+        "torch.signal.windows.exponential",
+        "torch.nn.functional.scaled_dot_product_attention",
+    ],
     "tensorflow": ["tensorflow.math.invert_permutation", "tensorflow.raw_ops.MatrixSetDiagV3"],
     "jax": ["jax.lax.linalg.lu_pivots_to_permutation"],
 }

@@ -218,10 +218,14 @@ class EagleEngine:
                 self._plan.pairs.extend(self._planned(rule, _Asked(model_name(case), case)))
 
     def _of_documented(self, taken: Mapping[str, Sequence[Case]]) -> list[_Asked]:
-        """Calls of which a library says itself what they give, by the rules about these."""
+        """Calls of which a library says itself what they give, by the rules about these; and what rules make of calls."""
         rules = [rule for rule in self.rules.values() if rule.documented]
         said = [(api, case) for api, cases in sorted(taken.items()) for case in cases if case.labels]
-        return [pair for rule in rules for api, case in said for pair in self._planned(rule, _Asked(api, case))]
+        asked = [(rule, api, case) for rule in rules for api, case in said]
+        for rule in self.rules.values():
+            made = ((api, rule.of_sample(case)) for api, cases in sorted(taken.items()) for case in cases)
+            asked += [(rule, api, case) for api, case in made if case is not None]
+        return [pair for rule, api, case in asked for pair in self._planned(rule, _Asked(api, case))]
 
     def _is_spoken_of(self, api: str) -> bool:
         return self._settings.wants(api) and any(self._applies(rule, api) for rule in self.rules.values())

@@ -21,6 +21,8 @@ from .listing import Api, ApiListing
 from .model import CallModel, pick
 from .values import CLASSES, draw
 
+#: The kind of what is made for a model's parameters: there is no call of it alone.
+OPTIMIZER = "optimizer"
 _CALL = Procedure(goal=Goal.CALL)
 #: Draws that may repeat a call before a function is taken to have no more.
 _MOST_DRAWS = 12
@@ -83,6 +85,8 @@ class ApiInputs:
 
     def configurations(self, api: str, count: int) -> list[Case]:
         """Up to that many calls that were not proposed before; fewer where a function has no more."""
+        if self.listing.apis[api].kind == OPTIMIZER:
+            return []
         known = self._of(api)
         found = []
         for _ in range(count):

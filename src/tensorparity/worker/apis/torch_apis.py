@@ -31,6 +31,7 @@ def list_apis():
         _add_functions(listing, _module(torch, name), name, prefix)
     _add_methods(listing, torch)
     _add_modules(listing, torch)
+    _add_optimizers(listing, torch)
     return listing.reply("torch")
 
 
@@ -124,6 +125,13 @@ def _add_modules(listing, torch):
         constructor = [item for item in signature_of(cls.__init__) or [] if item["name"] != "self"]
         call = [item for item in signature_of(cls.forward) or [] if item["name"] != "self"]
         listing.add(full, "class", cls, constructor, key=full, call=call)
+
+
+def _add_optimizers(listing, torch):
+    """Optimizers are made for the parameters of a model: no call of theirs is made up, those in torch's tests are."""
+    for name, cls in classes_of(torch.optim, torch.optim.Optimizer):
+        constructor = [item for item in signature_of(cls.__init__) or [] if item["name"] not in ("self", "params")]
+        listing.add("torch.optim." + name, "optimizer", cls, constructor, key="torch.optim." + name)
 
 
 def _left_out(name):
