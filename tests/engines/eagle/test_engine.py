@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from tensorparity.core.arraytext import arrays_to_json
 from tensorparity.core.call import ApiCall, ArrayArg
 from tensorparity.core.engine import Ask, Result
 from tensorparity.core.errors import UsageError
@@ -227,3 +229,24 @@ def test_how_a_plain_call_ends_is_looked_at_unless_it_may_end_in_any_way() -> No
         eagle.tell(results)
     assert oracles["torch.tanh"] == ("outcomes",)
     assert oracles["torch.sin"] == ("plain_call",)
+
+
+OF_SIN = {"api": "torch.sin", "args": [{"$array": "x0"}], "kwargs": {}}
+SHIPPED = {
+    "samples": [{"of": "torch.sin", "call": OF_SIN, "arrays": ["x0"]}] * 3,
+    "arrays": arrays_to_json({f"{place}/x0": np.ones((2, 3 + place), np.float32) for place in range(3)}),
+}
+
+
+@pytest.mark.parametrize("accept", [True, False])
+def test_a_call_that_ships_and_is_refused_is_judged_by_itself(accept: bool) -> None:
+    eagle = engine(rules=["strided"], apis=["torch.sin"])
+    found = []
+    while asks := eagle.ask():
+        found += [ask for ask in asks if ask.oracles == ("declared_valid",)]
+        results = [told(ask, accept=accept) for ask in asks]
+        if asks[0].case.procedure.goal is Goal.SAMPLES:
+            results = [replace(result, replies={"torch:eager": SHIPPED}) for result in results]
+        eagle.tell(results)
+    assert all(ask.case.procedure.rows is None and ask.case.labels for ask in found)
+    assert [ask.case.inputs["x0"].shape for ask in found] == ([] if accept else [(2, 3), (2, 4), (2, 5)])

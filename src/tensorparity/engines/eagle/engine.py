@@ -25,6 +25,7 @@ from ...generators.api_inputs import Api, ApiListing
 from ...generators.equivalences.base import LIBRARIES, ONNX, Equivalence, library_of_name
 from ...generators.equivalences.models import model_name
 from ...oracles.call_rows import ONE_SIDED
+from ...oracles.declared_valid import DECLARED_VALID, declared
 from ...oracles.plain_call import PLAIN_CALL
 from .counterparts import Counterparts, counterparts, other_of, with_gradients
 from .inputs import InputSource, describe, listings, questions, samples_questions
@@ -33,6 +34,8 @@ from .tables import EagleTally, settings_of
 
 #: Who says whether two functions mean the same.
 TRIAL = "counterpart_trial"
+#: Who says that the calls in a library's own tests are valid.
+_TESTS = "a test of the library's own"
 #: Words of documentation in which a call may end in any way.
 _UNDEFINED = re.compile(r"undefined behaviou?r|is undefined and may|not (?:bounds|range)[- ]?checked|may crash|unsafe")
 #: Functions tried in one round.
@@ -55,6 +58,7 @@ class _Asked:
         rule: by which rule; None where it is tried plainly.
         target: who alone is asked for the inputs that it brings along.
         trial: whether the function of another library means the same is only tried.
+        oracle: who judges a call by itself.
     """
 
     api: str
@@ -62,6 +66,7 @@ class _Asked:
     rule: Equivalence | None = None
     target: str = ""
     trial: bool = False
+    oracle: str = ""
 
 
 @dataclass
@@ -118,7 +123,7 @@ class EagleEngine:
     def _ask(self, item: _Asked) -> Ask:
         targets = (item.target,) if item.target else self._targets[library_of_name(item.api)]
         if item.rule is None:
-            return Ask(item.case, targets, (self._watching(item),), counted=False)
+            return Ask(item.case, targets, (item.oracle or self._watching(item),), counted=False)
         if item.rule.across:
             both = (targets[0], self._targets[library_of_name(other_of(item.case))][0])
             return Ask(item.case, both, (TRIAL if item.trial else item.rule.oracle,), counted=not item.trial)
@@ -185,6 +190,8 @@ class EagleEngine:
             if item.target:
                 planned += self._of_documented(self._source.take_in(describe(result)))
                 self._sampling -= 1
+            elif item.oracle:
+                continue  # judged, and nothing more to be learned of it
             elif item.rule is None:
                 planned += self._take_trial(item, result)
             elif item.trial:
@@ -218,7 +225,7 @@ class EagleEngine:
                 self._plan.pairs.extend(self._planned(rule, _Asked(model_name(case), case)))
 
     def _of_documented(self, taken: Mapping[str, Sequence[Case]]) -> list[_Asked]:
-        """Calls of which a library says itself what they give, by the rules about these; and what rules make of calls."""
+        """Calls of which a library says itself what they give, by the rules about these; and what rules make of any."""
         rules = [rule for rule in self.rules.values() if rule.documented]
         said = [(api, case) for api, cases in sorted(taken.items()) for case in cases if case.labels]
         asked = [(rule, api, case) for rule in rules for api, case in said]
@@ -247,7 +254,10 @@ class EagleEngine:
         settable = described is not None and described.has_settings
         assert isinstance(call, ApiCall)
         self.tally.add_plain(item.api, _shapes(item.case), accepted, settings_of(call), settable=settable)
+        shipped = self._source.shipped(item.case)
         self._source.learn(item.case, accepted > 0)
+        if shipped is not None and library_of_name(item.api) != ONNX and _first_is_refused(result):
+            self._plan.pairs.append(_Asked(item.api, declared(shipped, _TESTS), oracle=DECLARED_VALID))
         return [pair for rule in self.rules.values() for pair in self._of_rule(rule, item)] if accepted else []
 
     def _of_rule(self, rule: Equivalence, item: _Asked) -> Iterator[_Asked]:
@@ -323,6 +333,12 @@ def _answered(case: Case, result: Result, target: str) -> int:
     reply = result.replies.get(target)
     failed = reply.get("rows", {}) if isinstance(reply, dict) else {}
     return (case.procedure.rows or 1) - len(failed)
+
+
+def _first_is_refused(result: Result) -> bool:
+    """Whether some target raised on the first of the inputs, which is the one that was brought along."""
+    told = [reply.get("rows", {}) for reply in result.replies.values() if isinstance(reply, dict)]
+    return Status.RAISED in result.endings.values() or any("0" in rows for rows in told)
 
 
 def _shapes(case: Case) -> str:

@@ -111,6 +111,13 @@ class InputSource:
         procedure = replace(case.procedure, rows=len(drawn))
         return replace(case, procedure=procedure, inputs=arrays, labels={}, seed=self._seed)
 
+    def shipped(self, case: Case) -> Case | None:
+        """The call that a trial begins with, where the library brings it along; asked before anything is learned."""
+        api, plain = self._plain.get(case.digest, ("", None))
+        own = self._libraries.get(api.partition(".")[0])
+        brought = own.shipped.get(api, []) if own is not None else []
+        return plain if any(one is plain for one in brought) else None
+
     def learn(self, case: Case, accepted: bool) -> None:
         """Tell the generator whether a call that it proposed was taken."""
         api, plain = self._plain.pop(case.digest, ("", None))

@@ -37,6 +37,35 @@ SYMBOLIC = _rule(
     cost=1,
     demands=_FORM,
 )
+_OPEN = Demands(agreement=Agreement.FORM, optional=True)
+_ALL_KNOWN = "see any-size and dynamic"
+SYMBOLIC_BATCH = _rule(
+    "symbolic-batch",
+    "symbolic batch",
+    "known(symbolic, batch open)(F)(I) = form(F(I))",
+    ("keras",),
+    _ALL_KNOWN,
+    cost=1,
+    demands=_OPEN,
+)
+SYMBOLIC_OPEN = _rule(
+    "symbolic-open",
+    "symbolic open",
+    "known(symbolic, all sizes open)(F)(I) = form(F(I))",
+    ("keras",),
+    _ALL_KNOWN,
+    cost=1,
+    demands=_OPEN,
+)
+DYNAMIC = _rule(
+    "dynamic",
+    "dynamic",
+    "F(I) = F compiled or exported for any size(I)",
+    ("torch", "jax"),
+    "see any-size and symbolic-open",
+    cost=2,
+    demands=_OPTIONAL,
+)
 ANY_SIZE = _rule("any-size", "any size", "F(I) = F traced for any size(I)", ("tensorflow",), "TensorFlow's", cost=1)
 FUNCTIONAL = _rule("functional", "functional", "F(I) = Function(symbols, F)(I)", ("keras",), "Keras'", cost=1)
 EXPORT = _rule("export", "export", "F(I) = export(F)(I)", ("torch", "jax"), "see saved-function", cost=2)

@@ -21,6 +21,7 @@ from ...core.procedure import Goal
 from ...core.suspicion import Suspicion
 from ...core.verdict import Kind
 from ...operators.functions.catalogue import operator_of
+from ...oracles.declared_valid import DECLARED_VALID
 from ...oracles.documentation import suspecting_documentation
 from ...oracles.kinds import particular_oracle
 from ...oracles.plain_call import PLAIN_CALL
@@ -106,7 +107,7 @@ def _script(
         return _replaying(runner, suspicion, suspect)
     if suspicion.case.counterpart is not None and isinstance(suspicion.case.subject, ApiCall):
         return _two_sides(runner, suspicion, suspect)
-    if suspicion.oracle == PLAIN_CALL:
+    if suspicion.oracle in (PLAIN_CALL, DECLARED_VALID):
         return _one_side(runner, suspicion, suspect)
     if claim is None and _is_replayed_forward(suspicion):
         return _replaying(runner, suspicion, suspect)

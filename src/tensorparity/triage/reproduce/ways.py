@@ -67,6 +67,15 @@ def open_sizes(f, *given):
     specs = [tensorflow.TensorSpec([None] * len(t.shape), t.dtype) for t in given]
     return tensorflow.function(f).get_concrete_function(*specs)(*given)
 """)
+_OF_OPEN_SYMBOLS = _lines("""
+def announced_open(run, given, count):  # the first sizes open; what is announced of them is as it comes out
+    kinds = [keras.backend.standardize_dtype(t.dtype) for t in given]
+    shapes = [[None if k < count else size for k, size in enumerate(t.shape)] for t in given]
+    said = leaves(run(*[keras.KerasTensor(*form) for form in zip(shapes, kinds)]))
+    sizes = [[r if s is None else s for s, r in zip(a.shape, b.shape)] for a, b in zip(said, leaves(run(*given)))]
+    return [keras.ops.zeros(size, a.dtype) for size, a in zip(sizes, said)]
+""")
+
 _OF_SYMBOLS = _lines("""
 def announced(f, *given):
     symbols = [keras.KerasTensor(t.shape, keras.backend.standardize_dtype(t.dtype)) for t in given]
@@ -163,6 +172,7 @@ _ANYWHERE: Mapping[str, Way] = {
     "meta": Way(
         '[torch.zeros(leaf.shape, dtype=leaf.dtype) for leaf in leaves({f}(*[t.to("meta") for t in ({given},)]))]'
     ),
+    "dynamic": Way('torch.compile({f}, backend="aot_eager", dynamic=True)({given})'),
     "fake": Way("announced({f}, {given})", _FAKED),
     "any size": Way("open_sizes({f}, {given})", _OPEN),
     "functional": Way("as_model({f}, {given})", _MODEL),
@@ -251,6 +261,8 @@ _OF: Mapping[tuple[str, str], Way] = {
         ),
     ),
     ("keras", "symbolic"): Way("announced({f}, {given})", _OF_SYMBOLS),
+    ("keras", "symbolic batch"): Way("announced_open({f}, [{given}], 1)", _OF_OPEN_SYMBOLS),
+    ("keras", "symbolic open"): Way("announced_open({f}, [{given}], 9)", _OF_OPEN_SYMBOLS),
     ("keras", "vmap"): _vmapped("keras.ops.vectorized_map"),
 }
 

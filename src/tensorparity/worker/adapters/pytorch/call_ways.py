@@ -35,6 +35,16 @@ def _compiled(backend):
     return run
 
 
+def _dynamic(function, tensors, kept):
+    """Compile for sizes that are left open."""
+    import torch
+
+    if "dynamic" not in kept:
+        torch._dynamo.reset()
+        kept["dynamic"] = torch.compile(lambda given: function(given), backend="aot_eager", dynamic=True)
+    return kept["dynamic"](tensors)
+
+
 def _captured(backend):
     """Return a way that has all inputs as constants of one compiled function."""
 
@@ -269,6 +279,7 @@ class TorchWays(Ways):
         "inductor": _compiled("inductor"),
         "aot_eager": _compiled("aot_eager"),
         "jit.trace": _traced,
+        "dynamic": _dynamic,
         "export": _exported,
         "strided": _on(_strided),
         "turned": _on(_turned),
