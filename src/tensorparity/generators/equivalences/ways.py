@@ -26,6 +26,16 @@ VMAP = _rule(
 LAX_MAP = _rule("lax-map", "lax.map", "loop(F)(I) = lax.map(F)(I)", ("jax",), "JAX's", cost=2, demands=_OPTIONAL)
 CHECKPOINT = _rule("checkpoint", "checkpoint", "F(I) = checkpoint(F)(I)", ("jax",), "JAX's", cost=1, derivative=1)
 OUT = _rule("out", "out", "F(I) = F(I, out=O)", ("torch",), "only torch writes into given memory", demands=_OPTIONAL)
+_ONLY_TORCH = "only torch writes into given memory"
+OUT_WITH_GAPS = _rule(
+    "out-with-gaps", "out with gaps", "F(I) = F(I, out=O[..., ::2])", ("torch",), _ONLY_TORCH, demands=_OPTIONAL
+)
+OUT_RESIZED = _rule(
+    "out-resized", "out resized", "F(I) = F(I, out=empty(0))", ("torch",), _ONLY_TORCH, demands=_OPTIONAL
+)
+OUT_WIDER = _rule(
+    "out-wider", "out wider", "F(I) = narrow(F(I, out=wide(O)))", ("torch",), _ONLY_TORCH, demands=_OPTIONAL
+)
 META = _rule("meta", "meta", "form(F(I)) = F(meta(I))", ("torch",), "torch's device without memory", demands=_FORM)
 FAKE = _rule("fake", "fake", "form(F(I)) = F(fake(I))", ("torch",), "torch's tensors without memory", demands=_FORM)
 SYMBOLIC = _rule(

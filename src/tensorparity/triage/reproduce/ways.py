@@ -35,10 +35,14 @@ def around(t, turn):  # five numbers before, 37 behind
     return torch.cat([tame[:5], t.reshape(-1), tame[5:]])
 """)
 _INTO = _lines("""
-def into(f, written, *given):  # memory that holds other numbers
-    out = [torch.full_like(leaf, 77 if leaf.dtype is not torch.bool else True) for leaf in leaves(f(*given))]
+def filled(leaf):  # memory that holds other numbers
+    return torch.full_like(leaf, 77 if leaf.dtype is not torch.bool else True)
+
+def into(f, written, *given, made=filled):
+    results = leaves(f(*given))
+    out = [made(leaf) for leaf in results]
     written(*given, out[0] if len(out) == 1 else tuple(out))
-    return out
+    return [one.to(leaf.dtype) for one, leaf in zip(out, results)]
 """)
 _FAKED = _lines("""
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -180,6 +184,16 @@ _ANYWHERE: Mapping[str, Way] = {
         "[leaf[0] for leaf in leaves(jax.lax.map(lambda given: {f}(*given), [t[None] for t in ({given},)]))]"
     ),
     "out": Way("into({f}, written, {given})", _INTO),
+    "out with gaps": Way(
+        "into({f}, written, {given}, made=lambda leaf: torch.stack([filled(leaf)] * 2, -1).flatten(-2)[..., ::2])",
+        _INTO,
+    ),
+    "out resized": Way("into({f}, written, {given}, made=lambda leaf: leaf.new_zeros(0))", _INTO),
+    "out wider": Way(
+        "into({f}, written, {given}, "
+        "made=lambda leaf: filled(leaf).to(torch.float64 if leaf.dtype is torch.float32 else torch.float32))",
+        _INTO,
+    ),
 }
 
 
