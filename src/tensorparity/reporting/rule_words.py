@@ -47,6 +47,7 @@ _OTHER_SIDE: dict[str, str] = {
     "forward-mode": "in forward mode",
     "defaults-written": "with its defaults written out",
     "alias": "by its documented alias",
+    "other-name": "by its other public name",
     "method": "as a method",
     "numpy-twin": "in NumPy",
     "explicit-padding": "with its padding done before",
