@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tensorparity.worker.adapters.keras3.call_ways import filled, require_same_structure
+from tensorparity.worker.contract import Unsupported
 
 
 def shaped(*sizes: int) -> Any:
@@ -54,3 +55,15 @@ def test_an_announcement_is_made_for_every_size_or_for_the_batch() -> None:
         (zeros,) = _announced_open(every)(flatten_wrongly, given, {})
         assert tuple(zeros.shape) == (2, 5)
     assert seen == [(None, 2, 3), (None, None, None)]
+
+
+@pytest.mark.jax
+def test_a_shape_is_no_tensor() -> None:
+    import keras
+    import numpy as np
+
+    from tensorparity.worker.adapters.keras3.call_ways import _announced_open
+
+    given = {"x": keras.ops.convert_to_tensor(np.ones((2, 3), np.float32))}
+    with pytest.raises(Unsupported):
+        _announced_open(True)(lambda tensors: keras.ops.shape(tensors["x"]), given, {})

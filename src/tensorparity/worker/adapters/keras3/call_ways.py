@@ -28,11 +28,12 @@ def _announced_open(every):
         import keras
 
         said = function({key: _symbol(tensor, every) for key, tensor in tensors.items()})
+        leaves = flat(said)
+        if not leaves or not all(isinstance(leaf, keras.KerasTensor) for leaf in leaves):
+            raise Unsupported("the call gives something else than tensors")
         given = function(tensors)
         require_same_structure(said, given)
-        leaves, real = flat(said), flat(given)
-        if not all(isinstance(leaf, keras.KerasTensor) for leaf in leaves):
-            raise Unsupported("the call gives something else than tensors")
+        real = flat(given)
         return [keras.ops.zeros(filled(one.shape, other), one.dtype) for one, other in zip(leaves, real)]
 
     return run
