@@ -29,6 +29,8 @@ _OURS = {
     "equivalence": f"{_HERE}.equivalence:EquivalenceOracle",
     "eagle": f"{_HERE}.eagle:Eagle",
     "call": f"{_HERE}.call:CallOracle",
+    "declared_valid": f"{_HERE}.declared_valid:DeclaredValid",
+    "plain_call": f"{_HERE}.plain_call:PlainCall",
     "same_call": f"{_HERE}.same_call:SameCall",
     "drawn": f"{_HERE}.drawn:Drawn",
     "counterpart_trial": f"{_HERE}.direct_counterpart:CounterpartTrial",

@@ -43,6 +43,7 @@ def _lines(tables: Mapping[str, Json], packing: Mapping[str, Json]) -> Iterator[
         f"{per_release['tensorflow']} for TensorFlow, {models['tensorflow']} of them settings of models, and "
         f"{per_release['torch']} for PyTorch)"
     )
+    yield _tested(tables["coverage"])
     yield f"Inconsistencies: {tables['inconsistencies']} (paper: {paper['inconsistencies']})"
     yield (
         f"Pairs that differ: {len(tables['inconsistent'])} (the paper calls each a bug: {paper['bugs']}); "
@@ -61,6 +62,16 @@ def _lines(tables: Mapping[str, Json], packing: Mapping[str, Json]) -> Iterator[
             f"Compiled in packs: {packing['calls']} cases in {packing['packs']} units; "
             f"{packing['fail_alone']} functions fail alone as well and are not packed"
         )
+
+
+def _tested(coverage: Mapping[str, Mapping[str, Json]]) -> str:
+    """Functions with enough inputs, and how many of these are no raw operations."""
+    total = sum(own["tested"] for own in coverage.values())
+    raw = sum(own["raw"]["tested"] for own in coverage.values())
+    return (
+        f"Functions with at least 10 accepted inputs over 3 shapes, and 2 settings where there are any: {total}, "
+        f"{total - raw} without raw operations (paper: 1427)"
+    )
 
 
 def _none(tables: Mapping[str, Json]) -> tuple[Sequence[str], Mapping[str, Json]]:
@@ -93,17 +104,23 @@ def _by_library(found: Mapping[str, Mapping[str, Json]], paper: Mapping[str, Jso
 def _coverage(found: Mapping[str, Mapping[str, Json]]) -> Table:
     names = ("enumerated", "tried", "with_valid_inputs", "tested")
     heads = ("enumerated", "tried", "with valid inputs", "with enough of them", "configurations accepted")
-    table = Table("library", *heads, title="Coverage: functions", box=box.SIMPLE)
+    table = Table("library", *heads, title="Coverage: functions (raw operations among them)", box=box.SIMPLE)
     for library, own in found.items():
-        table.add_row(library, *(str(own[name]) for name in names), f"{own['accepted_share']:.0%}")
+        counts = [_with_raw(own[name], own["raw"][name]) for name in names]
+        table.add_row(library, *counts, f"{own['accepted_share']:.0%}")
     return table
 
 
+def _with_raw(count: int, raw: int) -> str:
+    return f"{count} ({raw} raw)" if raw else str(count)
+
+
 def _by_rule(found: Mapping[str, Mapping[str, int]], undecided: Mapping[str, int]) -> Table:
-    heads = ("rule", "functions", "inputs", "functions that differ", "cases not decided")
+    heads = ("rule", "functions", "with enough inputs", "inputs", "functions that differ", "cases not decided")
     table = Table(*heads, title="Coverage by rule", box=box.SIMPLE)
     for name, own in found.items():
-        counts = (own["apis"], own["inputs"], own["inconsistent"], undecided.get(name, 0))
+        tested = _with_raw(own["tested"], own["tested_raw"])
+        counts = (own["apis"], tested, own["inputs"], own["inconsistent"], undecided.get(name, 0))
         table.add_row(name, *map(str, counts))
     return table
 

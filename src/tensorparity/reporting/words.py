@@ -754,6 +754,10 @@ def _refuses(data: Data) -> str:
     return f"{data['target']} refuses it"
 
 
+def _declared_valid(data: Data) -> str:
+    return f"{data['by']} says that {data['api']} takes this call"
+
+
 def _breaks_rule(data: Data) -> str:
     rule = str(data["rule"])
     named, other = f"the rule {rule!r}" if rule else "an equivalence", other_side(rule)
@@ -923,6 +927,7 @@ SENTENCES: Mapping[str, Callable[[Data], str]] = {
     "accepts": _accepts,
     "refuses": _refuses,
     "breaks-rule": _breaks_rule,
+    "declared-valid": _declared_valid,
     "differs-at": _differs_at,
     "paper-parts": _paper_parts,
     "paper-vote": _paper_vote,

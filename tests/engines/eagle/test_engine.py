@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
+import numpy as np
 import pytest
 
-from tensorparity.core.call import ApiCall
+from tensorparity.core.arraytext import arrays_to_json
+from tensorparity.core.call import ApiCall, ArrayArg
 from tensorparity.core.case import Case, Counterpart
 from tensorparity.core.engine import Ask, Result
 from tensorparity.core.errors import UsageError
@@ -20,7 +22,7 @@ from tensorparity.core.rule import RULES, Demands, demands_of
 from tensorparity.core.verdict import Judgement, Verdict
 from tensorparity.engines.eagle.engine import EagleEngine, counterparts
 from tensorparity.engines.eagle.settings import EagleSettings
-from tensorparity.engines.eagle.tables import EagleTally
+from tensorparity.engines.eagle.tables import EagleTally, settings_of
 from tensorparity.targets.catalogue import traits_of
 
 TARGETS = ("torch:eager", "torch:compile")
@@ -208,7 +210,7 @@ def test_what_one_side_alone_refuses_is_tallied_apart() -> None:
     passed = Verdict(Judgement.PASS, ("torch:eager",), "so")
     tally.add_pair(rule, "torch.sin", 10, (passed,), one_sided=3)
     tally.add_pair(rule, "torch.sin", 10, (replace(passed, judgement=Judgement.FAIL),), one_sided=4)
-    tables = tally.to_json({"strided": rule}, {})
+    tables = tally.to_json({"strided": rule}, ())
     assert tables["one_sided"] == {"strided|torch.sin": 3}
     assert tables["inconsistencies"] == 1
     assert tables["table_3"] == {"torch": {"pairs": 1, "inputs_per_pair": 20.0}}
@@ -231,3 +233,68 @@ def test_gradients_are_asked_of_what_has_any() -> None:
 def test_what_nobody_knows_is_refused(settings: dict[str, Json]) -> None:
     with pytest.raises(UsageError):
         engine(**settings)
+
+
+def tallied(*calls: tuple[str, ApiCall], settable: bool = True) -> EagleTally:
+    tally = EagleTally()
+    for place, (api, call) in enumerate(calls):
+        tally.add_plain(api, f"({place % 3},)", 5, settings_of(call), settable=settable)
+    return tally
+
+
+def test_a_function_with_parameters_is_tested_by_two_settings_of_them() -> None:
+    sums = [ApiCall("torch.sum", (ArrayArg(name),)) for name in ("a", "b", "c")]
+    along = ApiCall("torch.sum", (ArrayArg("a"),), {"dim": 0})
+    assert not tallied(*(("torch.sum", call) for call in sums)).apis["torch.sum"].is_tested
+    assert tallied(*(("torch.sum", call) for call in sums), settable=False).apis["torch.sum"].is_tested
+    assert tallied(*(("torch.sum", call) for call in (*sums, along))).apis["torch.sum"].is_tested
+
+
+def test_raw_operations_are_counted_apart_in_all_and_by_rule() -> None:
+    names = ("tensorflow.abs", "tensorflow.raw_ops.Abs")
+    tally = tallied(*((name, ApiCall(name)) for name in names for _ in range(3)), settable=False)
+    rule = EagleEngine(Setup(0, TARGETS, traits_of(TARGETS), {"rules": ["xla"]})).rules["xla"]
+    for name in names:
+        tally.add_pair(rule, name, 10, ())
+    tables = tally.to_json(
+        {"xla": rule}, [*names, "tensorflow.sin", "tensorflow.raw_ops.Sin", "tensorflow.raw_ops.Cos"]
+    )
+    own = tables["coverage"]["tensorflow"]
+    assert (own["enumerated"], own["tested"]) == (5, 2)
+    assert own["raw"] == {"enumerated": 3, "tried": 1, "with_valid_inputs": 1, "tested": 1}
+    assert (tables["per_rule"]["xla"]["tested"], tables["per_rule"]["xla"]["tested_raw"]) == (2, 1)
+
+
+def test_how_a_plain_call_ends_is_looked_at_unless_it_may_end_in_any_way() -> None:
+    unsafe = [{**LISTED["apis"][0], "doc": "Out of range is undefined behavior."}, LISTED["apis"][1]]  # type: ignore[index]
+    eagle = engine(rules=["strided"])
+    oracles = {}
+    while asks := eagle.ask():
+        oracles.update({ask.case.subject.api: ask.oracles for ask in asks if ask.case.counterpart is None})  # type: ignore[union-attr]
+        results = [told(ask) for ask in asks]
+        if asks[0].case.procedure.goal is Goal.APIS:
+            results = [replace(result, replies={"torch:eager": {**LISTED, "apis": unsafe}}) for result in results]
+        eagle.tell(results)
+    assert oracles["torch.tanh"] == ("outcomes",)
+    assert oracles["torch.sin"] == ("plain_call",)
+
+
+OF_SIN = {"api": "torch.sin", "args": [{"$array": "x0"}], "kwargs": {}}
+SHIPPED = {
+    "samples": [{"of": "torch.sin", "call": OF_SIN, "arrays": ["x0"]}] * 3,
+    "arrays": arrays_to_json({f"{place}/x0": np.ones((2, 3 + place), np.float32) for place in range(3)}),
+}
+
+
+@pytest.mark.parametrize("accept", [True, False])
+def test_a_call_that_ships_and_is_refused_is_judged_by_itself(accept: bool) -> None:
+    eagle = engine(rules=["strided"], apis=["torch.sin"])
+    found = []
+    while asks := eagle.ask():
+        found += [ask for ask in asks if ask.oracles == ("declared_valid",)]
+        results = [told(ask, accept=accept) for ask in asks]
+        if asks[0].case.procedure.goal is Goal.SAMPLES:
+            results = [replace(result, replies={"torch:eager": SHIPPED}) for result in results]
+        eagle.tell(results)
+    assert all(ask.case.procedure.rows is None and ask.case.labels for ask in found)
+    assert [ask.case.inputs["x0"].shape for ask in found] == ([] if accept else [(2, 3), (2, 4), (2, 5)])

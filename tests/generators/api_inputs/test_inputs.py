@@ -149,3 +149,54 @@ def test_extremes_are_the_smallest_and_the_largest() -> None:
     assert array.min() == -128
     assert array.max() == 127
     assert np.isnan(draw(np.random.default_rng(0), (20, 20), "float16", "not finite")).any()
+
+
+TORCH_SUM = {"name": "some.addcmul", "parameters": [{"name": "input"}, {"name": "tensor1"}, {"name": "mask"}]}
+TAKEN = {"name": "some.pick", "parameters": [{"name": "input"}, {"name": "index"}]}
+LENGTHS = {
+    "name": "some.padded",
+    "doc": "Args:\n  x: A tensor.\n  valid: the lengths of the rows.\n",
+    "parameters": [{"name": "x"}, {"name": "valid"}],
+}
+COUNTS = {"name": "some.one_hot", "parameters": [{"name": "x"}]}
+
+
+def shipped(api: dict[str, Any], **arrays: np.ndarray) -> tuple[ApiInputs, Case]:
+    call = ApiCall(api["name"], tuple(ArrayArg(name) for name in arrays))
+    return ApiInputs(listing(api), 0), Case(call, inputs=arrays)
+
+
+def values_of(api: dict[str, Any], **arrays: np.ndarray) -> dict[str, np.ndarray]:
+    inputs, case = shipped(api, **arrays)
+    drawn = inputs.values(api["name"], case, len(CLASSES))
+    return {name: np.stack([one.inputs[name] for one in drawn]) for name in arrays}
+
+
+def test_whole_numbers_of_a_call_that_ships_go_to_the_ends_of_their_type() -> None:
+    found = values_of(TORCH_SUM, a=np.ones((4, 5), np.int8), b=np.ones((4, 5), np.int64), c=np.ones((4, 5), bool))
+    assert {found["a"].min(), found["a"].max()} == {-128, 127}
+    assert {found["b"].min(), found["b"].max()} == {np.iinfo(np.int64).min, np.iinfo(np.int64).max}
+    assert not found["c"].all()
+
+
+@pytest.mark.parametrize(("api", "second"), [(TAKEN, np.int64), (LENGTHS, np.int32)])
+def test_what_means_a_place_stays_by_name_or_by_documentation(api: dict[str, Any], second: type) -> None:
+    found = values_of(api, a=np.ones((4, 5), np.int8), b=np.ones(4, second))
+    assert found["a"].max() >= 126
+    assert (found["b"] == 1).all()
+
+
+def test_functions_whose_argument_means_places_keep_it() -> None:
+    assert (values_of(COUNTS, a=np.ones((4, 5), np.int64))["a"] == 1).all()
+
+
+def test_of_an_object_the_parameters_of_its_call_count() -> None:
+    api = {"name": "some.Thing", "kind": "class", "parameters": [{"name": "size"}], "call": [{"name": "x"}]}
+    made = ApiCall("()", (ApiCall("some.Thing", (3,)), ArrayArg("a")))
+    drawn = ApiInputs(listing(api), 0).values("some.Thing", Case(made, inputs={"a": np.ones((9, 9), np.int16)}), 7)
+    assert max(one.inputs["a"].max() for one in drawn) == np.iinfo(np.int16).max
+
+
+def test_no_call_of_an_optimizer_is_made_up() -> None:
+    api = {"name": "some.Adam", "kind": "optimizer", "parameters": [{"name": "lr", "default": 0.1}]}
+    assert ApiInputs(listing(api), 0).configurations("some.Adam", 3) == []

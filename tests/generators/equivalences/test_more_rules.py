@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.core.call import ApiCall, ArrayArg, DtypeArg
+from tensorparity.core.call import ApiCall, ArrayArg, DtypeArg, TupleArg
 from tensorparity.core.case import Case
 from tensorparity.core.procedure import Goal, Mode, Procedure, Recipe
 from tensorparity.core.rule import RULES
@@ -272,3 +272,87 @@ class TestFormulas:
         assert rule("documented-formula").equivalence(of("torch.logsumexp", 5)) is None
         assert rule("documented-formula").equivalence(of("jax.nn.softmax")) is not None
         assert rule("documented-formula").equivalence(of("torch.hypot", ArrayArg("x"))) is not None
+
+
+class TestOptimizersOfTorchsTests:
+    def trained(self, **kwargs: Any) -> Case:
+        sample = Case(ApiCall("torch.optim.Adam", (), kwargs), inputs={"rate": np.array(0.5, np.float32)})
+        return rule("optimizer-state").of_sample(sample)  # type: ignore[no-any-return]
+
+    def test_a_module_is_trained_with_their_settings(self) -> None:
+        case = self.trained(amsgrad=True, betas=TupleArg((0.5, 0.75)), lr=ArrayArg("rate"))
+        assert case.procedure.variant == 'trained Adam{"amsgrad":true,"betas":[0.5,0.75],"lr":{"$tensor":0.5}}'
+        assert set(case.inputs) == {"x"}
+
+    @pytest.mark.parametrize(
+        ("name", "way"),
+        [("optimizer-state", "state_dict"), ("optimizer-foreach", "foreach"), ("optimizer-fused", "fused")],
+    )
+    def test_it_is_carried_over_or_taken_at_once(self, name: str, way: str) -> None:
+        case = self.trained(amsgrad=True, lr=0.5)
+        other = rule(name).counterpart(case)
+        assert other.procedure.variant == case.procedure.variant + ", " + way
+        assert rule(name).counterpart(replace(case, procedure=other.procedure)) is None
+
+    def test_other_calls_that_ship_are_no_optimizers(self) -> None:
+        assert rule("optimizer-state").of_sample(PLAIN) is None
+        assert rule("strided").of_sample(PLAIN) is None
+
+
+class TestTimeMajor:
+    def cases(self) -> list[Case]:
+        return rule("time-major").own_cases("torch", 40, 0)  # type: ignore[no-any-return]
+
+    def test_outputs_are_turned_back_and_states_are_not(self) -> None:
+        turned = {
+            case.subject.args[1]: rule("time-major").counterpart(case).subject.api  # type: ignore[union-attr]
+            for case in self.cases()
+        }
+        assert turned == {0: "torch.transpose", 1: "[]"}
+
+    def test_both_sides_begin_with_the_same_states(self) -> None:
+        given = [case for case in self.cases() if "h0" in case.inputs]
+        assert {"c0" in case.inputs for case in given} == {True, False}
+        for case in given:
+            counterpart = rule("time-major").counterpart(case)
+            assert set(counterpart.subject.arrays()) == set(case.inputs)
+
+
+class TestWindows:
+    IMAGE, KERNEL = np.ones((2, 1, 8, 3), np.float32), np.ones((2, 3, 3, 4), np.float32)
+
+    def conv(self, **kwargs: Any) -> Case:
+        call = ApiCall("keras.ops.conv", (ArrayArg("x"), ArrayArg("w")), kwargs)
+        return Case(call, Procedure(goal=Goal.CALL, rows=2), {"x": self.IMAGE, "w": self.KERNEL})
+
+    def test_what_is_dilated_is_padded_by_all_that_it_spans(self) -> None:
+        pads = {
+            rate: rule("explicit-padding")
+            .counterpart(self.conv(padding="same", dilation_rate=rate))
+            .subject.args[0]
+            .args[1]
+            for rate in (1, 2, 3)
+        }
+        assert {rate: pad[1] for rate, pad in pads.items()} == {1: [1, 1], 2: [2, 2], 3: [3, 3]}
+
+    def test_axes_that_are_elsewhere_are_left_alone(self) -> None:
+        turned = self.conv(padding="same", data_format="channels_first")
+        assert rule("explicit-padding").counterpart(turned) is None
+        assert rule("higher-dimension").counterpart(turned) is None
+
+    @pytest.mark.parametrize(("library", "most"), [("torch", 3), ("tensorflow", 2), ("jax", 3), ("keras", 3)])
+    def test_dilation_is_tried_in_every_number_of_axes(self, library: str, most: int) -> None:
+        cases = rule("dilated-by-conv").own_cases(library, 30, 0)
+        assert {case.inputs["w"].ndim - 3 for case in cases} == set(range(1, most + 1))
+        for case in cases:
+            wide = rule("dilated-by-conv").counterpart(case).inputs["w"]
+            assert wide.sum() == pytest.approx(case.inputs["w"].sum(), rel=1e-4)
+            assert wide.size > case.inputs["w"].size or 1 in case.inputs["w"].shape
+
+    def test_means_and_depthwise_kernels_have_their_windows(self) -> None:
+        for library, api in (("tensorflow", "tensorflow.nn.avg_pool2d"), ("keras", "keras.ops.average_pool")):
+            names = {case.subject.api for case in rule("higher-dimension").own_cases(library, 20, 0)}
+            assert api in names
+        for library, api in (("tensorflow", "tensorflow.nn.depthwise_conv2d"), ("keras", "keras.ops.depthwise_conv")):
+            cases = [case for case in rule("explicit-padding").own_cases(library, 40, 0) if case.subject.api == api]
+            assert any(rule("explicit-padding").counterpart(case) for case in cases)

@@ -115,3 +115,18 @@ def test_a_gradient_is_held_against_forward_mode() -> None:
 def test_an_error_on_one_side_is_no_difference_of_numbers() -> None:
     text = script("torch.exp", "method").replace("x.exp()", "x.no_such_method()")
     assert ending(text) == 2
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("variant", ["out", "out with gaps", "out resized", "out wider"])
+def test_results_are_written_into_what_is_given(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    text, right = script("torch.exp", variant), torch.exp
+    assert ending(text) == 0
+
+    def wrong(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
+        return right(x) if out is None else out.resize_(2, 3).fill_(1) if variant == "out resized" else out.fill_(1)
+
+    monkeypatch.setattr(torch, "exp", wrong)
+    assert ending(text) == 1

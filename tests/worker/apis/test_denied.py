@@ -57,6 +57,44 @@ def test_deprecated_and_harmless() -> None:
     assert reason("torch.nn.functional.poisson_nll_loss", "", [{"name": "input"}]) == ""
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "keras.losses.Poisson",
+        "keras.losses.poisson",
+        "keras.metrics.Poisson",
+        "keras.activations.exponential",
+        "keras.utils.to_categorical",
+        "tensorflow.nn.log_poisson_loss",
+        "tensorflow.math.invert_permutation",
+        "tensorflow.raw_ops.InvertPermutation",
+        "tensorflow.raw_ops.MatrixSetDiag",
+        "tensorflow.raw_ops.RandomGammaGrad",
+        "torch.signal.windows.exponential",
+        "jax.lax.linalg.lu_pivots_to_permutation",
+        "jax.lax.random_gamma_grad",
+    ],
+)
+def test_what_speaks_of_a_distribution_or_an_order_draws_nothing_without_a_seed(name: str) -> None:
+    assert reason(name, "", [{"name": "x"}]) == ""
+
+
+@pytest.mark.parametrize("seed", ["seed", "key", "generator"])
+@pytest.mark.parametrize("name", ["some.poisson", "some.exponential_", "some.permutation", "some.uniform"])
+def test_what_is_given_a_seed_draws(name: str, seed: str) -> None:
+    assert reason(name, "", [{"name": "x"}, {"name": seed, "default": None}]) == "random"
+
+
+def test_generators_of_bits_are_random_whatever_they_are_given() -> None:
+    assert reason("jax.lax.rng_uniform", "", [{"name": "a"}]) == "random"
+    assert reason("tensorflow.raw_ops.RandomPoissonV2", "", [{"name": "shape"}]) == "random"
+
+
+def test_what_a_file_may_call_of_modules_that_lead_out() -> None:
+    assert leads_out("keras.utils.pad_sequences") == leads_out("keras.ops.image.map_coordinates") == ""
+    assert leads_out("keras.utils.get_file")
+
+
 def test_words() -> None:
     assert words_of("tf.raw_ops.ReadFile") == ["read", "file"]
     assert words_of("torch.from_file") == ["from", "file"]

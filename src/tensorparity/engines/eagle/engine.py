@@ -6,6 +6,7 @@ and on those that are accepted every rule that speaks of the function is held ag
 
 from __future__ import annotations
 
+import re
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -21,17 +22,23 @@ from ...core.jsontext import Json
 from ...core.oracle import OUTCOMES, Setup
 from ...core.outcome import Status
 from ...core.settings import defaults_of
-from ...generators.api_inputs import ApiListing
+from ...generators.api_inputs import Api, ApiListing
 from ...generators.equivalences.base import LIBRARIES, ONNX, Equivalence, library_of_name
 from ...generators.equivalences.models import model_name
 from ...oracles.call_rows import ONE_SIDED
+from ...oracles.declared_valid import DECLARED_VALID, declared
+from ...oracles.plain_call import PLAIN_CALL
 from .counterparts import Counterparts, counterparts, other_of, with_gradients
 from .inputs import InputSource, describe, listings, questions, samples_questions
 from .settings import COMPILED_BY_C, EagleSettings
-from .tables import EagleTally
+from .tables import EagleTally, settings_of
 
 #: Who says whether two functions mean the same.
 TRIAL = "counterpart_trial"
+#: Who says that the calls in a library's own tests are valid.
+_TESTS = "a test of the library's own"
+#: Words of documentation in which a call may end in any way.
+_UNDEFINED = re.compile(r"undefined behaviou?r|is undefined and may|not (?:bounds|range)[- ]?checked|may crash|unsafe")
 #: Functions tried in one round.
 _APIS = 6
 #: Configurations of a function that are tried before anything of them is told: at first, and whenever it is its turn
@@ -52,6 +59,7 @@ class _Asked:
         rule: by which rule; None where it is tried plainly.
         target: who alone is asked for the inputs that it brings along.
         trial: whether the function of another library means the same is only tried.
+        oracle: who judges a call by itself.
     """
 
     api: str
@@ -59,6 +67,7 @@ class _Asked:
     rule: Equivalence | None = None
     target: str = ""
     trial: bool = False
+    oracle: str = ""
 
 
 @dataclass
@@ -96,7 +105,7 @@ class EagleEngine:
         self._sampling = 0
         self._dear: Counter[tuple[str, str]] = Counter()
         self.tally = EagleTally()
-        self.enumerated: dict[str, int] = {}
+        self.enumerated: list[str] = []
 
     # Asking
 
@@ -116,11 +125,16 @@ class EagleEngine:
     def _ask(self, item: _Asked) -> Ask:
         targets = (item.target,) if item.target else self._targets[library_of_name(item.api)]
         if item.rule is None:
-            return Ask(item.case, targets, (OUTCOMES,), counted=False)
+            return Ask(item.case, targets, (item.oracle or self._watching(item),), counted=False)
         if item.rule.across:
             both = (targets[0], self._targets[library_of_name(other_of(item.case))][0])
             return Ask(item.case, both, (TRIAL if item.trial else item.rule.oracle,), counted=not item.trial)
         return Ask(item.case, targets, (item.rule.oracle,) if item.rule.oracle else ())
+
+    def _watching(self, item: _Asked) -> str:
+        """Who looks at how a plain call ends: nobody, where it is documented that anything may happen."""
+        described = self._described(item.api)
+        return OUTCOMES if described is None or _UNDEFINED.search(described.doc) else PLAIN_CALL
 
     def _samples(self) -> list[_Asked]:
         """The inputs inside the libraries of the functions whose turn comes next."""
@@ -178,6 +192,8 @@ class EagleEngine:
             if item.target:
                 planned += self._of_documented(self._source.take_in(describe(result)))
                 self._sampling -= 1
+            elif item.oracle:
+                continue  # judged, and nothing more to be learned of it
             elif item.rule is None:
                 planned += self._take_trial(item, result)
             elif item.trial:
@@ -194,7 +210,7 @@ class EagleEngine:
         self._listings = listings([describe(result) for result in results])
         self._source = InputSource(self._listings, self._seed)
         self._counterparts = Counterparts(self._listings)
-        self.enumerated = self._source.enumerated()
+        self.enumerated = self._source.apis()
         names = [api for api in self._source.apis() if self._is_spoken_of(api)]
         np.random.default_rng([self._seed, 19]).shuffle(names)
         self._plan.apis.extend((name, 0) for name in names)
@@ -211,25 +227,39 @@ class EagleEngine:
                 self._plan.pairs.extend(self._planned(rule, _Asked(model_name(case), case)))
 
     def _of_documented(self, taken: Mapping[str, Sequence[Case]]) -> list[_Asked]:
-        """Calls of which a library says itself what they give, by the rules about these."""
+        """Calls of which a library says itself what they give, by the rules about these; and what rules make of any."""
         rules = [rule for rule in self.rules.values() if rule.documented]
         said = [(api, case) for api, cases in sorted(taken.items()) for case in cases if case.labels]
-        return [pair for rule in rules for api, case in said for pair in self._planned(rule, _Asked(api, case))]
+        asked = [(rule, api, case) for rule in rules for api, case in said]
+        for rule in self.rules.values():
+            made = ((api, rule.of_sample(case)) for api, cases in sorted(taken.items()) for case in cases)
+            asked += [(rule, api, case) for api, case in made if case is not None]
+        return [pair for rule, api, case in asked for pair in self._planned(rule, _Asked(api, case))]
 
     def _is_spoken_of(self, api: str) -> bool:
         return self._settings.wants(api) and any(self._applies(rule, api) for rule in self.rules.values())
 
     def _applies(self, rule: Equivalence, api: str) -> bool:
-        listing = self._listings.get(library_of_name(api))
-        described = listing.apis.get(api) if listing is not None else None
+        described = self._described(api)
         return rule.applies(api) and (described is None or rule.speaks_of(described))
+
+    def _described(self, api: str) -> Api | None:
+        """A function as its library lists it."""
+        listing = self._listings.get(library_of_name(api))
+        return listing.apis.get(api) if listing is not None else None
 
     def _take_trial(self, item: _Asked, result: Result) -> list[_Asked]:
         """What is to be held against rules, where it was accepted."""
         assert self._source is not None
         accepted = max((_answered(item.case, result, target) for target in result.endings), default=0)
-        self.tally.add_plain(item.api, _shapes(item.case), accepted)
+        described, call = self._described(item.api), item.case.subject
+        settable = described is not None and described.has_settings
+        assert isinstance(call, ApiCall)
+        self.tally.add_plain(item.api, _shapes(item.case), accepted, settings_of(call), settable=settable)
+        shipped = self._source.shipped(item.case)
         self._source.learn(item.case, accepted > 0)
+        if shipped is not None and library_of_name(item.api) != ONNX and _first_is_refused(result):
+            self._plan.pairs.append(_Asked(item.api, declared(shipped, _TESTS), oracle=DECLARED_VALID))
         return [pair for rule in self.rules.values() for pair in self._of_rule(rule, item)] if accepted else []
 
     def _of_rule(self, rule: Equivalence, item: _Asked) -> Iterator[_Asked]:
@@ -305,6 +335,12 @@ def _answered(case: Case, result: Result, target: str) -> int:
     reply = result.replies.get(target)
     failed = reply.get("rows", {}) if isinstance(reply, dict) else {}
     return (case.procedure.rows or 1) - len(failed)
+
+
+def _first_is_refused(result: Result) -> bool:
+    """Whether some target raised on the first of the inputs, which is the one that was brought along."""
+    told = [reply.get("rows", {}) for reply in result.replies.values() if isinstance(reply, dict)]
+    return Status.RAISED in result.endings.values() or any("0" in rows for rows in told)
 
 
 def _shapes(case: Case) -> str:

@@ -80,12 +80,6 @@ class InputSource:
     def apis(self) -> list[str]:
         return [api for own in self._libraries.values() for api in own.inputs.listing.apis]
 
-    def enumerated(self) -> dict[str, int]:
-        return {library: len(own.inputs.listing.apis) for library, own in self._libraries.items()}
-
-    def is_raw(self, api: str) -> bool:
-        return ".raw_ops." in api
-
     def configurations(self, api: str, count: int, asked: int = 0, total: int | None = None) -> list[Case]:
         """The next calls of a function, shipped ones first, each with ``VALUES`` inputs.
 
@@ -116,6 +110,13 @@ class InputSource:
         }
         procedure = replace(case.procedure, rows=len(drawn))
         return replace(case, procedure=procedure, inputs=arrays, labels={}, seed=self._seed)
+
+    def shipped(self, case: Case) -> Case | None:
+        """The call that a trial begins with, where the library brings it along; asked before anything is learned."""
+        api, plain = self._plain.get(case.digest, ("", None))
+        own = self._libraries.get(api.partition(".")[0])
+        brought = own.shipped.get(api, []) if own is not None else []
+        return plain if any(one is plain for one in brought) else None
 
     def learn(self, case: Case, accepted: bool) -> None:
         """Tell the generator whether a call that it proposed was taken."""

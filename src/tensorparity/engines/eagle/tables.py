@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from ...core.call import ApiCall
 from ...core.jsontext import Json
 from ...core.verdict import Judgement, Verdict
 from ...generators.equivalences.base import Category, Equivalence, library_of_name
@@ -21,8 +24,8 @@ PAPER: dict[str, Json] = {
     "model_settings_per_release": {"tensorflow": 800},
     "minutes_per_pair": {"tensorflow": 33, "torch": 26},
 }
-#: Accepted inputs, over that many shapes, that make a function a tested one.
-ENOUGH_INPUTS, ENOUGH_SHAPES = 10, 3
+#: Accepted inputs, over that many shapes, that make a function a tested one; and settings, where there is any to set.
+ENOUGH_INPUTS, ENOUGH_SHAPES, ENOUGH_SETTINGS = 10, 3, 2
 
 
 @dataclass
@@ -31,17 +34,31 @@ class ApiTally:
 
     Args:
         tried: configurations; ``accepted`` those of which some input was answered.
-        shapes: of accepted configurations.
+        shapes: of accepted configurations; ``settings`` likewise, what is given besides arrays.
+        settable: there is something to set besides arrays.
     """
 
     tried: int = 0
     accepted: int = 0
     inputs: int = 0
     shapes: set[str] = field(default_factory=set)
+    settings: set[str] = field(default_factory=set)
+    settable: bool = False
 
     @property
     def is_tested(self) -> bool:
-        return self.inputs >= ENOUGH_INPUTS and len(self.shapes) >= ENOUGH_SHAPES
+        enough = self.inputs >= ENOUGH_INPUTS and len(self.shapes) >= ENOUGH_SHAPES
+        return enough and (not self.settable or len(self.settings) >= ENOUGH_SETTINGS)
+
+
+def is_raw(api: str) -> bool:
+    """Whether it is one of the operations that a library's public functions are made of."""
+    return ".raw_ops." in api
+
+
+def settings_of(call: ApiCall) -> str:
+    """What a call is given besides arrays, whatever these are called."""
+    return re.sub(r'\{"\$array": "[^"]*"\}', '"array"', json.dumps(call.to_json(), sort_keys=True, default=str))
 
 
 @dataclass
@@ -55,13 +72,14 @@ class EagleTally:
     one_sided: Counter[tuple[str, str]] = field(default_factory=Counter)
     undecided: Counter[str] = field(default_factory=Counter)
 
-    def add_plain(self, api: str, shapes: str, accepted: int) -> None:
-        own = self.apis.setdefault(api, ApiTally())
+    def add_plain(self, api: str, shapes: str, accepted: int, settings: str = "", *, settable: bool = False) -> None:
+        own = self.apis.setdefault(api, ApiTally(settable=settable))
         own.tried += 1
         own.accepted += accepted > 0
         own.inputs += accepted
         if accepted:
             own.shapes.add(shapes)
+            own.settings.add(settings)
 
     def add_pair(
         self, rule: Equivalence, api: str, rows: int, verdicts: tuple[Verdict, ...], one_sided: int = 0
@@ -81,7 +99,8 @@ class EagleTally:
     def inconsistent_apis(self) -> set[str]:
         return {api for (_, api), count in self.inconsistencies.items() if count}
 
-    def to_json(self, rules: Mapping[str, Equivalence], enumerated: Mapping[str, int]) -> dict[str, Json]:
+    def to_json(self, rules: Mapping[str, Equivalence], enumerated: Collection[str]) -> dict[str, Json]:
+        """The tables; ``enumerated`` are the names of all functions that the libraries list."""
         return {
             "pairs": len(self.pairs),
             "inputs": sum(self.inputs.values()),
@@ -119,18 +138,24 @@ class EagleTally:
             }
         return found
 
-    def _coverage(self, enumerated: Mapping[str, int]) -> dict[str, Json]:
-        libraries = sorted({*enumerated, *map(library_of_name, self.apis)})
-        return {
-            library: {
-                "enumerated": enumerated.get(library, 0),
-                "tried": len(own := [t for api, t in self.apis.items() if library_of_name(api) == library]),
-                "with_valid_inputs": sum(t.accepted > 0 for t in own),
-                "tested": sum(t.is_tested for t in own),
-                "accepted_share": round(sum(t.accepted for t in own) / max(1, sum(t.tried for t in own)), 4),
+    def _coverage(self, enumerated: Collection[str]) -> dict[str, Json]:
+        libraries = sorted({*map(library_of_name, enumerated), *map(library_of_name, self.apis)})
+        found: dict[str, Json] = {}
+        for library in libraries:
+            listed = [api for api in enumerated if library_of_name(api) == library]
+            own = {api: tally for api, tally in self.apis.items() if library_of_name(api) == library}
+            share = sum(t.accepted for t in own.values()) / max(1, sum(t.tried for t in own.values()))
+            raw = {api: tally for api, tally in own.items() if is_raw(api)}
+            found[library] = {
+                "enumerated": len(listed),
+                **_counted(own),
+                "accepted_share": round(share, 4),
+                "raw": {"enumerated": sum(map(is_raw, listed)), **_counted(raw)},
             }
-            for library in libraries
-        }
+        return found
+
+    def _is_tested(self, api: str) -> bool:
+        return api in self.apis and self.apis[api].is_tested
 
     def _per_rule(self) -> dict[str, Json]:
         names = sorted({rule for rule, _ in self.pairs})
@@ -139,6 +164,16 @@ class EagleTally:
                 "apis": sum(rule == name for rule, _ in self.pairs),
                 "inputs": sum(n for (rule, _), n in self.inputs.items() if rule == name),
                 "inconsistent": sum(rule == name for rule, _ in self.inconsistencies),
+                "tested": len(tested := [api for rule, api in self.pairs if rule == name and self._is_tested(api)]),
+                "tested_raw": sum(map(is_raw, tested)),
             }
             for name in names
         }
+
+
+def _counted(own: Mapping[str, ApiTally]) -> dict[str, int]:
+    return {
+        "tried": len(own),
+        "with_valid_inputs": sum(tally.accepted > 0 for tally in own.values()),
+        "tested": sum(tally.is_tested for tally in own.values()),
+    }

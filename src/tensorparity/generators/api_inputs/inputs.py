@@ -16,10 +16,13 @@ from ...core.arrays import Array
 from ...core.case import Case
 from ...core.procedure import Goal, Procedure
 from .constraints import LEFT_OUT, Constraint, Decision, State
+from .free_numbers import free_numbers
 from .listing import Api, ApiListing
 from .model import CallModel, pick
 from .values import CLASSES, draw
 
+#: The kind of what is made for a model's parameters: there is no call of it alone.
+OPTIMIZER = "optimizer"
 _CALL = Procedure(goal=Goal.CALL)
 #: Draws that may repeat a call before a function is taken to have no more.
 _MOST_DRAWS = 12
@@ -82,6 +85,8 @@ class ApiInputs:
 
     def configurations(self, api: str, count: int) -> list[Case]:
         """Up to that many calls that were not proposed before; fewer where a function has no more."""
+        if self.listing.apis[api].kind == OPTIMIZER:
+            return []
         known = self._of(api)
         found = []
         for _ in range(count):
@@ -107,7 +112,7 @@ class ApiInputs:
     def values(self, api: str, case: Case, count: int) -> list[Case]:
         """The same call with other numbers, in every class of values in turn; indices and sizes stay."""
         proposed = self._of(api).proposed.get(case.digest)
-        domains = proposed.domains if proposed else _free(case)
+        domains = proposed.domains if proposed else free_numbers(case, self.listing.apis[api])
         rng = self._rng(api, f"values {case.digest}")
         return [
             replace(case, inputs=_redrawn(case, domains, rng, CLASSES[place % len(CLASSES)])) for place in range(count)
@@ -209,11 +214,6 @@ def _untried_dtypes(decision: Decision) -> list[Constraint]:
 
 #: Of all calls, once one is accepted: how often a type that is documented, and that no call has had.
 _DTYPE = 0.3
-
-
-def _free(case: Case) -> dict[str, str]:
-    """Of a call that somebody else made: floating arrays may have other numbers."""
-    return {name: "" for name, array in case.inputs.items() if array.dtype.kind in "fcV"}
 
 
 def _redrawn(case: Case, domains: Mapping[str, str], rng: np.random.Generator, values: str) -> dict[str, Array]:

@@ -18,6 +18,7 @@ _NEVER_SET = frozenset(
         "pin_memory",
         "requires_grad",
         "generator",
+        "dropout_p",
         "out_sharding",
         "sharding",
         "memory_format",

@@ -73,6 +73,10 @@ class Equivalence:
         """Cases made for the rule, where functions called at random would seldom have its form."""
         return []
 
+    def of_sample(self, case: Case) -> Case | None:
+        """A case for the rule out of a call that a library brings along, where it is no call to be run by itself."""
+        return None
+
     def prepared(self, case: Case) -> Case | None:
         """A case of a function in the form that the rule is about; None where it says nothing of it."""
         return case

@@ -13,7 +13,7 @@ from ...core.case import Case, Counterpart
 from .base import Category, Equivalence, library_of_name
 from .windows import APIS, Window, draw_windows, padded, same_padding, shape_of, window_of
 
-_VALUE = {"conv": 0.0, "max": float("-inf"), "average": 0.0}
+_VALUE = {"conv": 0.0, "depthwise": 0.0, "max": float("-inf"), "average": 0.0}
 _NONE = {"torch": 0, "tensorflow": "VALID", "jax": "VALID", "keras": "valid"}
 _SAME = {"tensorflow": "SAME", "jax": "SAME", "keras": "same"}
 
@@ -24,7 +24,8 @@ class ExplicitPadding(Equivalence):
         return api in APIS and library_of_name(api) in self.libraries()
 
     def own_cases(self, library: str, count: int, seed: int) -> list[Case]:
-        return [_with_padding(window, case) for window, case in draw_windows(library, tuple(_VALUE), count, seed)]
+        kinds = [kind for kind in _VALUE if kind != "average" or library == "torch"]  # elsewhere padding is in no mean
+        return [_with_padding(window, case) for window, case in draw_windows(library, kinds, count, seed)]
 
     def counterpart(self, case: Case) -> Counterpart | None:
         window = window_of(case)
@@ -37,7 +38,7 @@ class ExplicitPadding(Equivalence):
             return None
         first = padded(window, call.args[0], pads, _VALUE[window.kind])
         kwargs = {**dict(zip(window.names, call.args, strict=False)), **call.kwargs, "padding": _NONE[window.library]}
-        arrays = {name: kwargs.pop(name) for name in window.names[1:2] if window.kind == "conv"}
+        arrays = {name: kwargs.pop(name) for name in window.names[1:2] if window.weighted}
         kwargs.pop(window.names[0], None)
         return Counterpart(subject=ApiCall(call.api, (first, *arrays.values()), kwargs))
 
@@ -55,8 +56,6 @@ def _with_padding(window: Window, case: Case) -> Case:
 def _pads(window: Window, case: Case, given: dict[str, object]) -> Sequence[tuple[int, int]] | None:
     """The padding of each spatial axis; None where it is said in another way."""
     padding = given.get("padding", 0)
-    if window.each(given.get("dilation")) != (1,) * window.dims or given.get("dilations") is not None:
-        return None
     if window.library == "torch":
         if isinstance(padding, str):
             return None
@@ -64,7 +63,10 @@ def _pads(window: Window, case: Case, given: dict[str, object]) -> Sequence[tupl
     if padding != _SAME[window.library]:
         return None
     name = next(iter(case.subject.arrays()))  # type: ignore[union-attr]
+    if window.kind == "average":
+        return None  # padding counts in no mean there
     size = window.kernel(case.inputs, given, rows=case.procedure.rows is not None)
+    size = tuple((k - 1) * rate + 1 for k, rate in zip(size, window.dilated(given), strict=True))
     stride = given.get("strides", given.get("stride", given.get("window_strides")))
     strides = window.each(stride if stride is not None else (size if window.kind == "max" else 1))
     return same_padding(window.spatial(shape_of(case, name)), size, strides)

@@ -39,14 +39,18 @@ class HigherDimension(Equivalence):
         if window is None or above is None or not isinstance(call, ApiCall):
             return None
         given = window.bound(call)
-        if given.get("dilation") is not None or given.get("groups") not in (None, 1) or given.get("bias") is not None:
+        if (
+            window.dilated(given) != (1,) * window.dims
+            or given.get("groups") not in (None, 1)
+            or given.get("bias") is not None
+        ):
             return None
         axis = 2 if window.channels_first else 1
         size = window.kernel(case.inputs, given, rows=case.procedure.rows is not None)
         stride = given.get("strides", given.get("stride", given.get("window_strides")))
-        strides = window.each(stride if stride is not None else (size if window.kind != "conv" else 1))
+        strides = window.each(stride if stride is not None else (1 if window.weighted else size))
         tensors: list[Any] = [_call(_ADD, window, call.args[0], axis)]
-        if window.kind == "conv":
+        if window.weighted:
             tensors.append(_call(_ADD, window, given[window.names[1]], axis if window.channels_first else 0))
         kwargs = {**sized(above, (1, *size)), **strided(above, (1, *strides)), "padding": _padding(window, given)}
         if given.get("count_include_pad") is False:

@@ -1,11 +1,19 @@
-"""Rule 16 on training in torch: model, optimizer and schedule are carried over, and training goes on as it would."""
+"""Rule 16 on training in torch: model, optimizer and schedule are carried over, and training goes on as it would.
+
+Beyond it: an optimizer that takes all parameters at once, or fuses its step, trains as one that takes them in turn.
+The settings are those that torch's own tests have for each optimizer, and one of ours.
+"""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
+from typing import Any
 
-from ...core.call import ApiCall
+from ...core.call import ApiCall, ArrayArg, TupleArg
 from ...core.case import Case, Counterpart
+from ...core.jsontext import Json
+from ...core.rule import Demands
 from .base import Category
 from .models import ModelRule, modules
 
@@ -14,7 +22,7 @@ OPTIMIZERS = (
     *("SGD", "Adam", "AdamW", "Adamax", "NAdam", "RAdam", "Adagrad"),
     *("Adadelta", "RMSprop", "Rprop", "ASGD", "Adafactor", "Muon"),
 )
-_TRAINED = "trained "
+_TRAINED, _OPTIMIZERS = "trained ", "torch.optim."
 
 
 @dataclass(frozen=True)
@@ -26,7 +34,18 @@ class OptimizerState(ModelRule):
     way: str = "state_dict"
 
     def applies(self, api: str) -> bool:
-        return api.startswith("torch.nn.")
+        return api.startswith(("torch.nn.", _OPTIMIZERS))
+
+    def of_sample(self, case: Case) -> Case | None:
+        """A module that is trained with the settings of an optimizer in torch's own tests."""
+        call = case.subject
+        if not isinstance(call, ApiCall) or not call.api.startswith(_OPTIMIZERS):
+            return None
+        dense = len(call.kwargs) % 2 == 0 or call.api.endswith("Muon")  # which is for matrices
+        module = modules(2, len(call.api))[0 if dense else 1]
+        settings = {key: _plain(value, case) for key, value in call.kwargs.items()}
+        variant = _TRAINED + call.api.removeprefix(_OPTIMIZERS) + json.dumps(settings, separators=(",", ":"))
+        return replace(module, procedure=replace(module.procedure, variant=variant))
 
     def own_cases(self, library: str, count: int, seed: int) -> list[Case]:
         """Modules, each with an optimizer of its own; all optimizers at least once."""
@@ -38,9 +57,16 @@ class OptimizerState(ModelRule):
 
     def counterpart(self, case: Case) -> Counterpart | None:
         variant = case.procedure.variant
-        if not isinstance(case.subject, ApiCall) or not variant.startswith(_TRAINED) or "," in variant:
+        if not isinstance(case.subject, ApiCall) or not variant.startswith(_TRAINED) or ", " in variant:
             return None
         return Counterpart(procedure=replace(case.procedure, variant=f"{variant}, {self.way}"))
+
+
+def _plain(value: Any, case: Case) -> Json:
+    """A setting as JSON; one that is a tensor says so."""
+    if isinstance(value, ArrayArg):
+        return {"$tensor": case.inputs[value.name].tolist()}
+    return list(value.items) if isinstance(value, TupleArg) else value
 
 
 _ABSENT = {"tensorflow": "models are Keras'", "jax": "it has no models", "keras": "see whole-keras"}
@@ -54,3 +80,10 @@ def _rule(name: str, way: str) -> OptimizerState:
 OPTIMIZER_STATE = _rule("optimizer-state", "state_dict")
 OPTIMIZER_COPY = _rule("optimizer-copy", "deep copy")
 OPTIMIZER_FILE = _rule("optimizer-file", "torch.save")
+_AT_ONCE = "train(M, O) = train(M, O that takes parameters at once)"
+OPTIMIZER_FOREACH = OptimizerState(
+    "optimizer-foreach", 0, Category.BEYOND, _AT_ONCE, _ABSENT, Demands(optional=True), cost=1, way="foreach"
+)
+OPTIMIZER_FUSED = OptimizerState(
+    "optimizer-fused", 0, Category.BEYOND, _AT_ONCE, _ABSENT, Demands(optional=True), cost=1, way="fused"
+)

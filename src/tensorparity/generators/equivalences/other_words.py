@@ -15,6 +15,16 @@ ALIAS = Variant(
     {"tensorflow": "its aliases are one object", "keras": "its aliases are one object"},
     variant="alias",
 )
+OTHER_NAME = Variant(
+    "other-name",
+    0,
+    _BEYOND,
+    "F(I) = G(I), G being F by another public name",
+    {},
+    Demands(optional=True, otherwise=True),
+    derivative=1,
+    variant="other name",
+)
 METHOD = Variant(
     "method",
     0,

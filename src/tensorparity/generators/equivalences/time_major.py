@@ -6,13 +6,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...core.call import ApiCall, ArrayArg
+from ...core.arrays import Array
+from ...core.call import ApiCall, ArrayArg, TupleArg
 from ...core.case import Case, Counterpart
 from ...core.jsontext import Json
 from .base import Category, Equivalence
 from .windows import VALUES, X, case_of, draws
 
 _CELLS = ("torch.nn.RNN", "torch.nn.LSTM", "torch.nn.GRU")
+#: Which of its results are outputs by time; the other is the state that is left.
+_OUTPUTS = 0
 _CTC = "tensorflow.nn.ctc_loss"
 _LABELS, _LABEL_LENGTH, _LOGIT_LENGTH = ArrayArg("labels"), ArrayArg("label_length"), ArrayArg("logit_length")
 
@@ -38,15 +41,18 @@ class TimeMajor(Equivalence):
 
 
 def _turned_cell(call: ApiCall) -> Counterpart | None:
-    """The outputs of a recurrent module, with the first two axes exchanged before and after."""
+    """The outputs of a recurrent module, with the first two axes exchanged before and after; or its last states.
+
+    States have their layers first whatever the option says, the ones that it begins with as well.
+    """
     if call.api != "[]" or not isinstance(call.args[0], ApiCall) or call.args[0].api != "()":
         return None
-    made = call.args[0].args[0]
+    made, _, *states = call.args[0].args
     if not isinstance(made, ApiCall) or made.api not in _CELLS or made.kwargs.get("batch_first"):
         return None
     other = replace(made, kwargs={**made.kwargs, "batch_first": True})
-    called = ApiCall("()", (other, ApiCall("torch.transpose", (X, 0, 1))))
-    return Counterpart(subject=ApiCall("torch.transpose", (ApiCall("[]", (called, 0)), 0, 1)))
+    called = ApiCall("[]", (ApiCall("()", (other, ApiCall("torch.transpose", (X, 0, 1)), *states)), call.args[1]))
+    return Counterpart(subject=ApiCall("torch.transpose", (called, 0, 1)) if call.args[1] == _OUTPUTS else called)
 
 
 def _torch(rng: np.random.Generator) -> Case:
@@ -62,8 +68,18 @@ def _torch(rng: np.random.Generator) -> Case:
     if name.endswith("RNN") and rng.integers(2):
         kwargs["nonlinearity"] = "relu"
     made = ApiCall(name, (sizes[2], sizes[3]), kwargs)
-    call = ApiCall("[]", (ApiCall("()", (made, X)), 0))
-    return case_of(call, {"x": draws(rng, sizes[:3])})
+    first = _first_states(rng, name, sizes, kwargs) if rng.integers(2) else {}
+    states = [ArrayArg(key) for key in first]
+    given = (TupleArg(tuple(states)),) if len(states) > 1 else tuple(states)
+    call = ApiCall("[]", (ApiCall("()", (made, X, *given)), int(rng.integers(2))))
+    return case_of(call, {"x": draws(rng, sizes[:3]), **first})
+
+
+def _first_states(rng: np.random.Generator, name: str, sizes: list[int], kwargs: dict[str, Json]) -> dict[str, Array]:
+    """What a cell begins with: its hidden state, and an LSTM's cell state."""
+    layers = kwargs["num_layers"] * (1 + kwargs["bidirectional"])
+    hidden = {"h0": draws(rng, [layers, sizes[1], kwargs.get("proj_size", sizes[3])])}
+    return {**hidden, "c0": draws(rng, [layers, sizes[1], sizes[3]])} if name.endswith("LSTM") else hidden
 
 
 def _ctc(rng: np.random.Generator) -> Case:

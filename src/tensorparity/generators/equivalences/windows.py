@@ -23,7 +23,7 @@ class Window:
     """A function of a sliding window.
 
     Args:
-        kind: ``conv``, ``depthwise``, ``max`` or ``average``.
+        kind: ``conv`` (with a kernel for each pair of channels), ``depthwise``, ``max`` or ``average``.
         dims: spatial axes.
         names: its parameters in order.
         batched: strides and dilations are written for all axes (TensorFlow).
@@ -33,6 +33,11 @@ class Window:
     kind: str
     dims: int
     names: tuple[str, ...]
+
+    @property
+    def weighted(self) -> bool:
+        """Whether it has a kernel of weights."""
+        return self.kind in ("conv", "depthwise")
 
     @property
     def library(self) -> str:
@@ -67,7 +72,15 @@ class Window:
         found = tuple(int(item) for item in value)
         return found[1:-1] if len(found) == self.dims + 2 else found if len(found) == self.dims else found * self.dims
 
+    def dilated(self, given: Mapping[str, Any]) -> tuple[int, ...]:
+        """How far apart the elements of the window are."""
+        return self.each(next((given[name] for name in _DILATIONS if given.get(name) is not None), None))
 
+
+_DILATIONS = ("dilation", "dilations", "dilation_rate", "rhs_dilation")
+#: With these a function has its axes elsewhere, or more than a window in mind.
+_OTHERWISE = ("data_format", "dimension_numbers", "lhs_dilation", "feature_group_count", "batch_group_count")
+_JAX_CONV = ("lhs", "rhs", "window_strides", "padding")
 _TORCH_CONV = ("input", "weight", "bias", "stride", "padding", "dilation", "groups")
 _TORCH_MAX = ("input", "kernel_size", "stride", "padding", "dilation", "ceil_mode")
 _TORCH_AVERAGE = ("input", "kernel_size", "stride", "padding", "ceil_mode", "count_include_pad")
@@ -82,7 +95,21 @@ WINDOWS = {
         Window("tensorflow.nn.conv1d", "conv", 1, ("input", "filters", "stride", "padding")),
         *(Window(f"tensorflow.nn.conv{n}d", "conv", n, ("input", "filters", "strides", "padding")) for n in (2, 3)),
         *(Window(f"tensorflow.nn.max_pool{n}d", "max", n, ("input", "ksize", "strides", "padding")) for n in (1, 2, 3)),
-        *(Window("jax.lax.conv", "conv", n, ("lhs", "rhs", "window_strides", "padding")) for n in (1, 2, 3)),
+        *(
+            Window(f"tensorflow.nn.avg_pool{n}d", "average", n, ("input", "ksize", "strides", "padding"))
+            for n in (1, 2, 3)
+        ),
+        Window("tensorflow.nn.depthwise_conv2d", "depthwise", 2, ("input", "filter", "strides", "padding")),
+        *(Window("jax.lax.conv", "conv", n, _JAX_CONV) for n in (1, 2, 3)),
+        *(Window("jax.lax.conv_general_dilated", "conv", n, _JAX_CONV) for n in (1, 2, 3)),
+        *(
+            Window("keras.ops.depthwise_conv", "depthwise", n, ("inputs", "kernel", "strides", "padding"))
+            for n in (1, 2)
+        ),
+        *(
+            Window("keras.ops.average_pool", "average", n, ("inputs", "pool_size", "strides", "padding"))
+            for n in (1, 2)
+        ),
         *(Window("keras.ops.conv", "conv", n, ("inputs", "kernel", "strides", "padding")) for n in (1, 2, 3)),
         *(Window("keras.ops.max_pool", "max", n, ("inputs", "pool_size", "strides", "padding")) for n in (1, 2)),
     )
@@ -97,6 +124,8 @@ def window_of(case: Case) -> Window | None:
         return None
     names = call.arrays()
     if not names:
+        return None
+    if any(call.kwargs.get(name) not in (None, 1) for name in _OTHERWISE):
         return None
     rank = case.inputs[names[0]].ndim - (case.procedure.rows is not None) - 2
     return WINDOWS.get((call.api, rank))
@@ -142,11 +171,15 @@ def draw_window(window: Window, rng: np.random.Generator) -> Case:
     shape = (batch, channels, *spatial) if window.channels_first else (batch, *spatial, channels)
     inputs = {"x": draws(rng, shape)}
     args: tuple[Any, ...] = (X,)
-    if window.kind == "conv":
+    if window.kind == "depthwise" and window.library == "tensorflow":
+        kwargs_of = {"strides": [1, *[strides[0]] * window.dims, 1]}  # which have to be equal there
+    else:
+        kwargs_of = strided(window, strides)
+    if window.weighted:
         kernel = (filters, channels, *size) if window.channels_first else (*size, channels, filters)
         inputs["w"] = draws(rng, kernel)
         args = (X, W)
-    kwargs = {**sized(window, size), **strided(window, strides)}
+    kwargs = {**sized(window, size), **kwargs_of}
     padding = {"torch": 0, "tensorflow": "VALID", "jax": "VALID", "keras": "valid"}[window.library]
     return case_of(ApiCall(window.api, args, {**kwargs, "padding": padding}), inputs)
 

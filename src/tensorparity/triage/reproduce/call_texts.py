@@ -133,7 +133,7 @@ def rewritten(call: ApiCall, variant: str, library: Library, root: str) -> Rewri
         return Rewritten(_in_place(call, library), True)
     if variant == "numpy":
         return _in_numpy_words(call, library)
-    if variant == "out":
+    if variant == "out" or variant.startswith("out "):
         with_out = replace(call, kwargs={**call.kwargs, "out": ArrayArg("out")})
         return Rewritten(plain, written=call_text(with_out, library))
     return Rewritten(plain)

@@ -10,8 +10,8 @@ from ...core.case import Case
 from ...core.rule import Agreement, demands_of
 from ...core.suspicion import Suspicion
 from . import literals
-from .call_texts import Library, rewritten
-from .script import MOST_LINES, heading_lines
+from .call_texts import Library, call_text, rewritten
+from .script import MOST_LINES, Parts, assemble, heading_lines
 from .ways import is_gradient, way_of
 
 _LIBRARIES = {
@@ -53,6 +53,23 @@ def equivalence_script(title: str, suspicion: Suspicion, flavour: str) -> str:
     if len(lines) > MOST_LINES + _MORE or max(map(len, lines)) > 4000:
         raise literals.Unprintable(f"a script of {len(lines)} lines")
     return "\n".join(lines) + "\n"
+
+
+def plain_script(title: str, suspicion: Suspicion, flavour: str) -> str:
+    """The text of a script that makes a call which ends badly.
+
+    Raises:
+        Unprintable: if it cannot be written in a few lines.
+    """
+    case, root = suspicion.case, _root(suspicion.case)
+    if root not in _LIBRARIES or case.procedure.rows is not None or not isinstance(case.subject, ApiCall):
+        raise literals.Unprintable("it shows among others only")
+    library = _LIBRARIES[root]
+    head = [library.before.format(flavour)] if library.before else []
+    imports = _flat([*head, "import subprocess", "import sys", "", "import numpy as np", library.imports])
+    lines = [f"{literals.name(key)} = {_tensor(case.inputs[key], library, root)}" for key in case.subject.arrays()]
+    lines += [call_text(case.subject, library), 'observed = "an answer"']
+    return assemble(title, suspicion.kind, Parts(imports, lines), None, suspicion.exception)
 
 
 def _flat(lines: list[str]) -> list[str]:

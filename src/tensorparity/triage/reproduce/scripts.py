@@ -20,8 +20,11 @@ from ...core.procedure import Goal
 from ...core.suspicion import Suspicion
 from ...core.traits import Traits
 from ...core.verdict import Kind
+from ...operators.functions.catalogue import operator_of
+from ...oracles.declared_valid import DECLARED_VALID
 from ...oracles.documentation import suspecting_documentation
 from ...oracles.kinds import particular_oracle
+from ...oracles.plain_call import PLAIN_CALL
 from ...reporting import words
 from ...store.casefile import SUFFIX, CaseFile, write_case
 from ...targets.names import parse_target
@@ -29,7 +32,7 @@ from ...targets.runner import LocalRunner, PreparedTarget
 from .attachments import HERE, Attachment, AttachmentFolder
 from .claim import Claim
 from .draft import draft
-from .equivalence_scripts import equivalence_script
+from .equivalence_scripts import equivalence_script, plain_script
 from .expectations import claim_of
 from .file_scripts import FileScript
 from .literals import Unprintable
@@ -99,6 +102,8 @@ def _script(
         return _replaying(runner, suspicion, suspect)
     if suspicion.case.counterpart is not None and isinstance(suspicion.case.subject, ApiCall):
         return _two_sides(runner, suspicion, suspect)
+    if suspicion.oracle in (PLAIN_CALL, DECLARED_VALID):
+        return _one_side(runner, suspicion, suspect)
     if claim is None and _is_replayed_forward(suspicion):
         return _replaying(runner, suspicion, suspect)
     if claim is None and suspicion.kind not in (Kind.ERROR, Kind.CRASH, Kind.HANG, Kind.ACCEPTS_INVALID):
@@ -138,6 +143,15 @@ def _two_sides(runner: LocalRunner, suspicion: Suspicion, suspect: str) -> Repro
         return _replaying(runner, suspicion, suspect)
     found = verify(text, runner.desk(suspect), ())
     return found if found.verified else _replaying(runner, suspicion, suspect)
+
+
+def _one_side(runner: LocalRunner, suspicion: Suspicion, suspect: str) -> Reproducer:
+    """A script of a call that ends badly; around the case file where that takes too many words."""
+    try:
+        text = plain_script(title_of(suspicion, suspect) + ".", suspicion, parse_target(suspect).flavour)
+    except Unprintable:
+        return _replaying(runner, suspicion, suspect)
+    return verify(text, runner.desk(suspect), ())
 
 
 def _replaying(runner: LocalRunner, suspicion: Suspicion, suspect: str) -> Reproducer:

@@ -35,10 +35,14 @@ def around(t, turn):  # five numbers before, 37 behind
     return torch.cat([tame[:5], t.reshape(-1), tame[5:]])
 """)
 _INTO = _lines("""
-def into(f, written, *given):  # memory that holds other numbers
-    out = [torch.full_like(leaf, 77 if leaf.dtype is not torch.bool else True) for leaf in leaves(f(*given))]
+def filled(leaf):  # memory that holds other numbers
+    return torch.full_like(leaf, 77 if leaf.dtype is not torch.bool else True)
+
+def into(f, written, *given, made=filled):
+    results = leaves(f(*given))
+    out = [made(leaf) for leaf in results]
     written(*given, out[0] if len(out) == 1 else tuple(out))
-    return out
+    return [one.to(leaf.dtype) for one, leaf in zip(out, results)]
 """)
 _FAKED = _lines("""
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -67,6 +71,15 @@ def open_sizes(f, *given):
     specs = [tensorflow.TensorSpec([None] * len(t.shape), t.dtype) for t in given]
     return tensorflow.function(f).get_concrete_function(*specs)(*given)
 """)
+_OF_OPEN_SYMBOLS = _lines("""
+def announced_open(run, given, count):  # the first sizes open; what is announced of them is as it comes out
+    kinds = [keras.backend.standardize_dtype(t.dtype) for t in given]
+    shapes = [[None if k < count else size for k, size in enumerate(t.shape)] for t in given]
+    said = leaves(run(*[keras.KerasTensor(*form) for form in zip(shapes, kinds)]))
+    sizes = [[r if s is None else s for s, r in zip(a.shape, b.shape)] for a, b in zip(said, leaves(run(*given)))]
+    return [keras.ops.zeros(size, a.dtype) for size, a in zip(sizes, said)]
+""")
+
 _OF_SYMBOLS = _lines("""
 def announced(f, *given):
     symbols = [keras.KerasTensor(t.shape, keras.backend.standardize_dtype(t.dtype)) for t in given]
@@ -163,6 +176,7 @@ _ANYWHERE: Mapping[str, Way] = {
     "meta": Way(
         '[torch.zeros(leaf.shape, dtype=leaf.dtype) for leaf in leaves({f}(*[t.to("meta") for t in ({given},)]))]'
     ),
+    "dynamic": Way('torch.compile({f}, backend="aot_eager", dynamic=True)({given})'),
     "fake": Way("announced({f}, {given})", _FAKED),
     "any size": Way("open_sizes({f}, {given})", _OPEN),
     "functional": Way("as_model({f}, {given})", _MODEL),
@@ -170,6 +184,16 @@ _ANYWHERE: Mapping[str, Way] = {
         "[leaf[0] for leaf in leaves(jax.lax.map(lambda given: {f}(*given), [t[None] for t in ({given},)]))]"
     ),
     "out": Way("into({f}, written, {given})", _INTO),
+    "out with gaps": Way(
+        "into({f}, written, {given}, made=lambda leaf: torch.stack([filled(leaf)] * 2, -1).flatten(-2)[..., ::2])",
+        _INTO,
+    ),
+    "out resized": Way("into({f}, written, {given}, made=lambda leaf: leaf.new_zeros(0))", _INTO),
+    "out wider": Way(
+        "into({f}, written, {given}, "
+        "made=lambda leaf: filled(leaf).to(torch.float64 if leaf.dtype is torch.float32 else torch.float32))",
+        _INTO,
+    ),
 }
 
 
@@ -251,6 +275,8 @@ _OF: Mapping[tuple[str, str], Way] = {
         ),
     ),
     ("keras", "symbolic"): Way("announced({f}, {given})", _OF_SYMBOLS),
+    ("keras", "symbolic batch"): Way("announced_open({f}, [{given}], 1)", _OF_OPEN_SYMBOLS),
+    ("keras", "symbolic open"): Way("announced_open({f}, [{given}], 9)", _OF_OPEN_SYMBOLS),
     ("keras", "vmap"): _vmapped("keras.ops.vectorized_map"),
 }
 

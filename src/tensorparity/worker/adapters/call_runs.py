@@ -10,7 +10,7 @@ import numpy as np
 
 from ..contract import Result, Unsupported
 from ..protocol import Bits
-from . import common_ways, named_ways
+from . import common_ways, named_ways, twins
 from .call_packs import PackedCalls
 from .expressions import Expression
 
@@ -311,4 +311,5 @@ COMMON = {
     "alias": named_ways.by_alias,
     "method": named_ways.by_method,
     "numpy": named_ways.numpy_twin,
+    "other name": twins.by_twin,
 }

@@ -49,6 +49,29 @@ def _exported(function, tensors, kept):
     return kept["exported"].call(tensors)
 
 
+def _for_any_size(function, tensors, kept):
+    """Export with symbols in place of sizes, one for each first size that there is; what has none is as it is."""
+    import jax
+    from jax import export
+
+    sizes = sorted({tensor.shape[0] for tensor in tensors.values() if tensor.ndim and tensor.shape[0] > 1})
+    if not sizes:
+        raise Unsupported("there is no size to leave open")
+    if "dynamic" not in kept:
+        scope = export.SymbolicScope()
+        forms = {
+            key: jax.ShapeDtypeStruct(export.symbolic_shape(_symbols(tensor.shape, sizes), scope=scope), tensor.dtype)
+            for key, tensor in tensors.items()
+        }
+        kept["dynamic"] = export.export(jax.jit(lambda given: _plain(function(given))))(forms)
+    return kept["dynamic"].call(tensors)
+
+
+def _symbols(shape, sizes):
+    first = ["s{}".format(sizes.index(size)) if size in sizes else str(size) for size in shape[:1]]
+    return ",".join(first + [str(size) for size in shape[1:]])
+
+
 def _checkpointed(function, tensors, kept):
     import jax
 
@@ -83,6 +106,7 @@ class JaxWays(Ways):
         "jax.jit": _jitted,
         "symbolic": _shapes,
         "export": _exported,
+        "dynamic": _for_any_size,
         "checkpoint": _checkpointed,
     }
     MAPPED = {"vmap": _vmap, "lax.map": _mapped, "jax.jit captured": _captured}

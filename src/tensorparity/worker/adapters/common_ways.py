@@ -80,10 +80,10 @@ def _tried(name, way, ways, function, arrays, kept):
 
 
 def _agrees(way, ways, function, arrays, cut):
-    first, second = [{key: _tame(array, place + turn) for place, (key, array) in enumerate(arrays.items())}
+    first, second = [{key: tame(array, place + turn) for place, (key, array) in enumerate(arrays.items())}
                      for turn in (0, 3)]  # fmt: skip
     try:
-        return all(alike(run(ways, function, tame), way(ways, function, tame, cut)) for tame in (first, second))
+        return all(alike(run(ways, function, given), way(ways, function, given, cut)) for given in (first, second))
     except Exception:
         return False
 
@@ -105,7 +105,7 @@ def _cuts(arrays):
     return [same, keys[:1]] if len(same) > 1 else [same]
 
 
-def _tame(array, turn):
+def tame(array, turn):
     """Return numbers of the same shape and dtype that no function minds: between 0 and 1, or small and whole."""
     place = np.arange(array.size).reshape(array.shape)
     if array.dtype.kind == "b":
@@ -133,7 +133,7 @@ def _surrounded(ways, function, arrays, cut):
     whole = _one_shape(arrays)
     given = {}
     for turn, (key, array) in enumerate(arrays.items()):
-        around = _tame(np.zeros(_BEFORE + _BEHIND, array.dtype), turn)
+        around = tame(np.zeros(_BEFORE + _BEHIND, array.dtype), turn)
         given[key] = np.concatenate([around[:_BEFORE], array.reshape(-1), around[_BEFORE:]])
     size = next(iter(arrays.values())).size
     found = run(ways, function, given)

@@ -204,12 +204,12 @@ def _evaluated(expression, arrays):
 
 def _means_the_same(ways, expression, other, arrays):
     """Run both on tame numbers of the same shapes."""
-    from .common_ways import _tame, run
+    from .common_ways import run, tame
 
     try:
         for turn in (0, 3):
-            tame = {key: _tame(array, place + turn) for place, (key, array) in enumerate(arrays.items())}
-            if not alike(run(ways, expression, tame), _evaluated(other, tame)):
+            given = {key: tame(array, place + turn) for place, (key, array) in enumerate(arrays.items())}
+            if not alike(run(ways, expression, given), _evaluated(other, given)):
                 return False
     except Exception:
         return False

@@ -43,7 +43,7 @@ _OWN = {
 }
 #: Words that are also of everyday use; a name that this is found in is harmless.
 _HARMLESS = re.compile(
-    r"(linalg\.cond$|linalg_cond$|SetOperation|SetSize|set_?(diff|xor|diag)|DataFormatDimMap|CrossMapLRN|"
+    r"(linalg\.cond$|linalg_cond$|SetOperation|SetSize|[sS]et_?([dD]iff|xor|[dD]iag)|DataFormatDimMap|CrossMapLRN|"
     r"PiecewiseConstant|map_coordinates|get_?(shape|item)|IntegerLookup|embedding_lookup|is_jpeg|dynamic_stitch|"
     r"batch_norm_with_global|AccumulatorNothing|shard_index|image\.resize|trace$|[xX]log1py$)"
 )
@@ -51,6 +51,9 @@ _HARMLESS = re.compile(
 _COMPUTING = (
     "keras.utils.normalize",
     "keras.utils.to_categorical",
+    "keras.utils.pad_sequences",
+    "keras.utils.img_to_array",
+    "keras.ops.image.map_coordinates",
     "jax.scipy.ndimage.map_coordinates",
     "jax.scipy.special.xlog1py",
     "tensorflow.math.xlog1py",
@@ -58,11 +61,17 @@ _COMPUTING = (
     "torch.special.xlog1py",
 )
 _RANDOM = re.compile(
-    r"(^|_|\.)(rand|randn|randint|randperm|random|multinomial|bernoulli|poisson(?!_nll)|normal_?$|dropout|alpha_dropout|"
-    r"feature_dropout|rrelu|gumbel|(?<!pixel_)(?<!channel_)shuffle|uniform|exponential_?$|geometric_?$|cauchy_?$|log_normal|stateless|"
-    r"sampled_softmax|nce_loss|fractional_max|truncated_normal|categorical$|permutation|choice|candidate_sampler)",
+    r"(^|_|\.)(rand(?!om)|randn|randint|randperm|random(?!_gamma_grad)|rng_\w|multinomial|normal_?$|dropout|"
+    r"alpha_dropout|feature_dropout|rrelu|gumbel|log_normal|stateless|sampled_softmax|nce_loss|fractional_max|"
+    r"truncated_normal|candidate_sampler)",
     re.IGNORECASE,
 )
+#: Words of what draws numbers, and of what only speaks of a distribution or an order: the former is given a seed.
+_MAYBE_RANDOM = re.compile(
+    r"(^|_|\.)(bernoulli|poisson|uniform|exponential_?$|geometric_?$|cauchy_?$|categorical$|permutation|choice|shuffle)",
+    re.IGNORECASE,
+)
+_SEEDS = ("seed", "seed2", "seeds", "key", "rng", "rng_key", "generator")
 _DEPRECATED = re.compile(r"deprecated|will be removed", re.IGNORECASE)
 #: Arguments that have to be given and say what a function does to the world.
 _ARGUMENTS = {
@@ -179,5 +188,7 @@ def _is_random(name, parameters):
     if _RANDOM.search(last) or name.startswith(("jax.random.", "keras.random.", "tensorflow.random.")):
         return True
     names = [parameter["name"] for parameter in parameters or ()]
+    if _MAYBE_RANDOM.search(last) and any(item in _SEEDS for item in names):
+        return True
     drawn = any(item in ("seed", "seed2", "rng_key") for item in names)
     return drawn and not any("dropout" in item for item in names)  # a dropout that is off by default draws nothing

@@ -4,7 +4,18 @@ import importlib
 
 from .listing import Listing, classes_of, functions_of, signature_of
 
-MODULES = ("keras.ops", "keras.activations", "keras.losses", "keras.metrics", "keras.utils", "keras.random")
+MODULES = (
+    "keras.ops",
+    "keras.ops.image",
+    "keras.activations",
+    "keras.losses",
+    "keras.metrics",
+    "keras.utils",
+    "keras.preprocessing.sequence",
+    "keras.preprocessing.image",
+    "keras.quantizers",
+    "keras.random",
+)
 _NO_LAYERS = frozenset(
     [
         "Layer",

@@ -15,6 +15,10 @@ MODULES = (
     ("torch.signal.windows", ""),
 )
 _ALIAS = re.compile(r"^\s*(?:Alias (?:for|of)|See) :(?:func|meth):`~?([\w.]+)`", re.MULTILINE)
+#: What has names of operators that mean something else: a window is no distribution.
+_WRITTEN_IN_PYTHON = ("torch.signal.windows",)
+#: What can drop numbers, and does so only where it is asked to.
+_DROPOUT_IS_OFF = ("scaled_dot_product_attention",)
 _UNKNOWN_TYPES = re.compile(r"^(t|t\[\]|str\[\]|Dict|Any|AnyEnumType|Device|Dimname|\(|Storage|Future)")
 
 
@@ -27,6 +31,7 @@ def list_apis():
         _add_functions(listing, _module(torch, name), name, prefix)
     _add_methods(listing, torch)
     _add_modules(listing, torch)
+    _add_optimizers(listing, torch)
     return listing.reply("torch")
 
 
@@ -50,8 +55,9 @@ def _add_functions(listing, module, path, prefix):
         if reason:
             listing.exclude(full, reason)
             continue
-        schemas = _schemas(prefix + name) or (_schemas(name) if prefix else [])
-        if _is_random(prefix + name):
+        is_operator = path not in _WRITTEN_IN_PYTHON
+        schemas = (_schemas(prefix + name) or (_schemas(name) if prefix else [])) if is_operator else []
+        if is_operator and _is_random(prefix + name):
             listing.exclude(full, "random")
             continue
         _add(listing, full, "function", function, schemas)
@@ -121,6 +127,13 @@ def _add_modules(listing, torch):
         listing.add(full, "class", cls, constructor, key=full, call=call)
 
 
+def _add_optimizers(listing, torch):
+    """Optimizers are made for the parameters of a model: no call of theirs is made up, those in torch's tests are."""
+    for name, cls in classes_of(torch.optim, torch.optim.Optimizer):
+        constructor = [item for item in signature_of(cls.__init__) or [] if item["name"] not in ("self", "params")]
+        listing.add("torch.optim." + name, "optimizer", cls, constructor, key="torch.optim." + name)
+
+
 def _left_out(name):
     """Return why this library's own conventions leave a name out."""
     if "sparse" in name or "quantize" in name or name.startswith(("sym_", "unsafe_", "q_")):
@@ -167,8 +180,11 @@ def _schema_parameter(item):
 
 
 def _is_random(name):
-    """Return whether the operator is marked as drawing numbers."""
+    """Return whether the operator is marked as drawing numbers; a dropout that is off by default draws none."""
     import torch
+
+    if name in _DROPOUT_IS_OFF:
+        return False
 
     packet = getattr(torch.ops.aten, name.rstrip("_"), None)
     if packet is None:

@@ -21,6 +21,47 @@ def _announced(function, tensors, kept):
     return [keras.ops.zeros(leaf.shape, dtype=leaf.dtype) for leaf in found]
 
 
+def _announced_open(every):
+    """Return a way that announces for open sizes, of the first axis or of every one; what is said must hold."""
+
+    def run(function, tensors, kept):
+        import keras
+
+        said = function({key: _symbol(tensor, every) for key, tensor in tensors.items()})
+        leaves = flat(said)
+        if not leaves or not all(isinstance(leaf, keras.KerasTensor) for leaf in leaves):
+            raise Unsupported("the call gives something else than tensors")
+        given = function(tensors)
+        require_same_structure(said, given)
+        real = flat(given)
+        return [keras.ops.zeros(filled(one.shape, other), one.dtype) for one, other in zip(leaves, real)]
+
+    return run
+
+
+def filled(said, given):
+    """Return a shape with its open sizes as they are in what is given, if that has as many axes."""
+    sizes = tuple(getattr(given, "shape", ()))
+    known = len(sizes) == len(said)
+    return tuple((sizes[place] if known else 0) if size is None else size for place, size in enumerate(said))
+
+
+def require_same_structure(said, given):
+    """Raise where an announced result is built in another way; a list may be a tuple."""
+    one, other = structure_of(said), structure_of(given)
+    if one != other:
+        raise AssertionError("announced as {}, but it is {}".format(one, other))
+
+
+def structure_of(value):
+    """Return mappings and sequences as they are nested, in words."""
+    if isinstance(value, dict):
+        return "{" + ", ".join("{}: {}".format(key, structure_of(value[key])) for key in sorted(value)) + "}"
+    if isinstance(value, (list, tuple)):
+        return "(" + ", ".join(structure_of(item) for item in value) + ")"
+    return "None" if value is None else "tensor"
+
+
 def _model(function, tensors, kept):
     """Build a model of symbolic tensors out of the call, and run that."""
     import keras
@@ -32,10 +73,14 @@ def _model(function, tensors, kept):
     return kept["model"]([tensors[name] for name in names])
 
 
-def _symbol(tensor):
+def _symbol(tensor, every=None):
+    """Return the symbol of a tensor; with all of its sizes open, or the first one, where ``every`` is set."""
     import keras
 
-    return keras.KerasTensor(tuple(tensor.shape), keras.backend.standardize_dtype(tensor.dtype))
+    shape = tuple(tensor.shape)
+    if every is not None:
+        shape = (None,) * len(shape) if every else (None,) * len(shape[:1]) + shape[1:]
+    return keras.KerasTensor(shape, keras.backend.standardize_dtype(tensor.dtype))
 
 
 #: By backend: what ``jit_compile=True`` of a model is there, in the backend's own words.
@@ -49,6 +94,7 @@ class KerasWays(Ways):
         self._adapter = adapter
         self._backend = _backend_ways(adapter)
         self.VARIANTS = {"symbolic": _announced, "functional": _model}
+        self.VARIANTS.update({"symbolic batch": _announced_open(False), "symbolic open": _announced_open(True)})
         self.MAPPED = {}
         if self._backend is not None:
             own = dict(self._backend.VARIANTS)

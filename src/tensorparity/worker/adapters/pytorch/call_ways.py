@@ -35,6 +35,16 @@ def _compiled(backend):
     return run
 
 
+def _dynamic(function, tensors, kept):
+    """Compile for sizes that are left open."""
+    import torch
+
+    if "dynamic" not in kept:
+        torch._dynamo.reset()
+        kept["dynamic"] = torch.compile(lambda given: function(given), backend="aot_eager", dynamic=True)
+    return kept["dynamic"](tensors)
+
+
 def _captured(backend):
     """Return a way that has all inputs as constants of one compiled function."""
 
@@ -138,13 +148,43 @@ def _fake(function, tensors, kept):
     return [torch.zeros(form[0], dtype=form[1]) if isinstance(form, tuple) else form for form in forms]
 
 
-def _into_out(function, tensors, kept):
+def _into_out(made):
+    """Return a way that has the function write into tensors that are ``made`` like its results."""
+
+    def run(function, tensors, kept):
+        given = flat(function({key: tensor.clone() for key, tensor in tensors.items()}))
+        out = [made(leaf) for leaf in given]
+        function.with_more(tensors, {"out": out[0] if len(out) == 1 else tuple(out)})
+        return [written.to(leaf.dtype) for written, leaf in zip(out, given)]
+
+    return run
+
+
+def _filled(leaf):
     import torch
 
-    given = flat(function({key: tensor.clone() for key, tensor in tensors.items()}))
-    out = [torch.full_like(leaf, 77 if leaf.dtype is not torch.bool else True) for leaf in given]
-    function.with_more(tensors, {"out": out[0] if len(out) == 1 else tuple(out)})
-    return out
+    return torch.full_like(leaf, 77 if leaf.dtype is not torch.bool else True)
+
+
+def _filled_with_gaps(leaf):
+    """Return a tensor whose last axis is every second place of another."""
+    if not leaf.ndim:
+        raise Unsupported("there is no axis to leave gaps in")
+    return _strided(_filled(leaf))
+
+
+def _to_be_resized(leaf):
+    """Return a tensor of no elements, which takes any shape."""
+    return leaf.new_zeros(0)
+
+
+def _of_wider_type(leaf):
+    import torch
+
+    wider = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.float32: torch.float64}
+    if leaf.dtype not in wider:
+        raise Unsupported("there is no wider type")
+    return _filled(leaf).to(wider[leaf.dtype])
 
 
 def _in_place(function, tensors, kept):
@@ -269,6 +309,7 @@ class TorchWays(Ways):
         "inductor": _compiled("inductor"),
         "aot_eager": _compiled("aot_eager"),
         "jit.trace": _traced,
+        "dynamic": _dynamic,
         "export": _exported,
         "strided": _on(_strided),
         "turned": _on(_turned),
@@ -277,7 +318,10 @@ class TorchWays(Ways):
         "channels_last": _on(_channels_last),
         "meta": _without_memory,
         "fake": _fake,
-        "out": _into_out,
+        "out": _into_out(_filled),
+        "out with gaps": _into_out(_filled_with_gaps),
+        "out resized": _into_out(_to_be_resized),
+        "out wider": _into_out(_of_wider_type),
         "in place": _in_place,
         "state_dict": _reloaded(_by_state),
         "torch.save": _reloaded(_by_file),

@@ -1,23 +1,29 @@
 """Training inside of a call: every model that it makes takes three steps, its state saved and loaded after two.
 
-The way is the name of an optimizer and, after a comma, how both are carried over.
+The way is the name of an optimizer, with its settings as JSON behind it where these are not ours, and after a comma how
+both are carried over, or what is set besides.
 """
 
 import copy
 import inspect
 import io
+import json
 
 from ...contract import Unsupported
 
+#: What is set besides, in place of carrying anything over.
+_SET = ("foreach", "fused")
 _STEPS = 3
 _RATE = 0.05
 #: Settings that an optimizer has beside the rate, where it takes them.
-_SETTINGS = {"momentum": 0.9, "weight_decay": 0.01, "amsgrad": True, "centered": True, "betas": (0.8, 0.9)}
+_OURS = {"momentum": 0.9, "weight_decay": 0.01, "amsgrad": True, "centered": True, "betas": (0.8, 0.9)}
 
 
 def trained(way):
     """Return the way of a name."""
-    name, _, how = way.partition(", ")
+    recipe, _, how = way.partition(", ")
+    recipe = recipe if how not in _SET else _with_setting(recipe, how)
+    how = how if how not in _SET else ""
 
     def run(function, tensors, kept):
         import torch
@@ -28,7 +34,7 @@ def trained(way):
             if not isinstance(value, torch.nn.Sequential) or value.training:
                 return value
             with torch.enable_grad():
-                module, state = _lived(value, next(iter(tensors.values())), name, how)
+                module, state = _lived(value, next(iter(tensors.values())), recipe, how)
             found.extend(state)
             return module
 
@@ -40,16 +46,26 @@ def trained(way):
     return run
 
 
-def _lived(module, x, name, how):
+def _with_setting(recipe, name):
+    """Return the recipe of an optimizer with one more setting."""
+    made, settings = _read(recipe)
+    return made + json.dumps(dict(settings, **{name: True}))
+
+
+def _read(recipe):
+    """Return the optimizer's name and the settings that are said; of the name alone, ours."""
+    name, brace, rest = recipe.partition("{")
+    return name, json.loads(brace + rest) if brace else dict(_OURS)
+
+
+def _lived(module, x, recipe, how):
     import torch
 
-    optimizer, schedule = _optimizer(module, name)
+    optimizer, schedule = _optimizer(module, recipe)
     for step in range(_STEPS):
         if step == _STEPS - 1 and how:
-            module, optimizer, schedule = _CARRIED[how](module, optimizer, schedule, name)
-        optimizer.zero_grad()
-        module(x).square().mean().backward()
-        optimizer.step()
+            module, optimizer, schedule = _CARRIED[how](module, optimizer, schedule, recipe)
+        optimizer.step(_closure(module, optimizer, x))
         schedule.step()
     state = [value for own in optimizer.state_dict()["state"].values() for value in own.values()]
     rates = [float(group["lr"]) for group in optimizer.param_groups]
@@ -57,20 +73,43 @@ def _lived(module, x, name, how):
     return module, [tensor.detach() for tensor in module.state_dict().values()] + tensors + rates
 
 
-def _optimizer(module, name, rate=_RATE):
+def _closure(module, optimizer, x):
+    import torch
+
+    def loss():
+        optimizer.zero_grad()
+        with torch.enable_grad():
+            found = module(x).square().mean()
+            found.backward()
+        return found
+
+    return loss
+
+
+def _optimizer(module, recipe, rate=_RATE):
     """Return an optimizer with every setting that it takes, and a schedule of its rate."""
     import torch
 
+    name, settings = _read(recipe)
     made = getattr(torch.optim, name, None)
     if not isinstance(made, type) or name.startswith("_"):
         raise Unsupported("there is no optimizer {}".format(name))
     known = inspect.signature(made).parameters
-    given = {key: value for key, value in _SETTINGS.items() if key in known}
-    optimizer = made(module.parameters(), lr=rate, **given)
+    given = {key: _value(value) for key, value in settings.items() if key in known}
+    if any(key not in known and key not in _OURS for key in settings):
+        raise Unsupported("{} has no such setting".format(name))
+    parameters = [item for item in module.parameters() if name != "Muon" or item.ndim == 2]
+    optimizer = made(parameters, **dict({"lr": rate}, **given))
     return optimizer, torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
 
 
-def _by_state(module, optimizer, schedule, name):
+def _value(value):
+    import torch
+
+    return torch.tensor(value["$tensor"]) if isinstance(value, dict) else value
+
+
+def _by_state(module, optimizer, schedule, recipe):
     import torch
 
     parts = (module, optimizer, schedule)
@@ -79,17 +118,17 @@ def _by_state(module, optimizer, schedule, name):
     with torch.no_grad():
         for tensor in list(fresh.parameters()) + list(fresh.buffers()):
             tensor.zero_()
-    others = (fresh,) + _optimizer(fresh, name, 10 * _RATE)
+    others = (fresh,) + _optimizer(fresh, recipe, 10 * _RATE)
     for part, state in zip(others, states):
         part.load_state_dict(state)
     return others
 
 
-def _by_copy(module, optimizer, schedule, name):
+def _by_copy(module, optimizer, schedule, recipe):
     return copy.deepcopy((module, optimizer, schedule))
 
 
-def _by_file(module, optimizer, schedule, name):
+def _by_file(module, optimizer, schedule, recipe):
     return _through_file((module, optimizer, schedule))
 
 
