@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from tensorparity.core.arrays import Array
-from tensorparity.core.call import ApiCall, ArrayArg
+from tensorparity.core.call import ApiCall, ArrayArg, TupleArg
 from tensorparity.core.case import Case, Counterpart
 from tensorparity.core.oracle import Answer, Judged, Seen, Setup
 from tensorparity.core.outcome import Failure, Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.core.verdict import Judgement
 from tensorparity.oracles.kinds import make_oracle
+from tensorparity.oracles.subjects import call_parameters
 
 T = "torch:eager"
 X = np.linspace(-2, 2, 6, dtype=np.float32).reshape(2, 3)
@@ -305,3 +306,10 @@ def test_of_two_types_the_call_with_converted_inputs_is_never_accused(rule: str,
         return (row < 100) | (row.dtype == np.float16)
 
     assert judged(given, is_small, is_small).verdicts[0].judgement is Judgement(verdict)
+
+
+def test_tuples_among_arguments_are_lists_in_a_report() -> None:
+    call = ApiCall(
+        "torch.nn.functional.pad", (ArrayArg("x"),), {"pad": TupleArg((1, TupleArg((2,)))), "mode": "constant"}
+    )
+    assert call_parameters(Case(call, Procedure(goal=Goal.CALL))) == {"pad": [1, [2]], "mode": "constant"}
