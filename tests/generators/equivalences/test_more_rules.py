@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -16,11 +17,13 @@ from tensorparity.core.rule import RULES
 from tensorparity.generators.equivalences import inverse_pairs, picture_files
 from tensorparity.generators.equivalences.combined import Combined
 from tensorparity.generators.equivalences.documented_formula import FORMULAS, Words
+from tensorparity.generators.equivalences.exported_models import FORMATS, export_cases
 from tensorparity.generators.equivalences.formulas_of_more import OF_AXIS, OF_TWO
 from tensorparity.generators.equivalences.lives import is_left_to_chance, lived
 from tensorparity.generators.equivalences.lossy_pictures import smooth
 from tensorparity.generators.equivalences.optimizer_states import OPTIMIZERS
 from tensorparity.operators.catalogue import layer_names
+from tensorparity.oracles.kinds import oracle_of
 
 X = np.linspace(0.1, 0.9, 12, dtype=np.float32).reshape(2, 2, 3)
 PLAIN = Case(ApiCall("torch.tanh", (ArrayArg("x"),)), Procedure(goal=Goal.CALL, rows=2), {"x": X})
@@ -200,6 +203,13 @@ class TestExportedModels:
         assert len(set(names)) == len(names)
         assert "keras.layers.Dense" in names
         assert not rule("export-onnx").own_cases("torch", 40, 0)
+
+    def test_a_stream_of_them_brings_every_layer_to_every_format(self) -> None:
+        pairs = set()
+        for case in itertools.islice(export_cases(0, ("Dense", "ReLU")), 40):
+            pairs.add((case.subject.nodes[0].op, case.counterpart.rule))  # type: ignore[union-attr]
+            assert oracle_of(case) == "equivalence"
+        assert len(pairs) == 2 * len(FORMATS)
 
     def test_the_other_side_is_a_format(self) -> None:
         (case, *_) = rule("export-litert").own_cases("keras", 1, 0)

@@ -83,7 +83,7 @@ def test_a_seed_gives_the_same_cases_and_every_function_in_turn():
 
 
 def test_the_kinds_of_single_cases():
-    assert tuple(STREAMS) == ("losses", "metrics", "functions", "reloads", "kinks")
+    assert tuple(STREAMS) == ("losses", "metrics", "functions", "reloads", "exports", "kinks")
 
 
 def test_what_is_ruled_out_is_run_with_any_of_them():
@@ -92,7 +92,14 @@ def test_what_is_ruled_out_is_run_with_any_of_them():
         cases = singles.round()
         return len(cases), sum(ruled_out(case) is not None for case in cases), singles.counts()
 
-    none = {"loss_cases": 0, "metric_cases": 0, "function_cases": 0, "reload_cases": 0, "kink_cases": 0}
+    none = {
+        "loss_cases": 0,
+        "metric_cases": 0,
+        "function_cases": 0,
+        "reload_cases": 0,
+        "export_cases": 0,
+        "kink_cases": 0,
+    }
     assert drawn() == (0, 0, none)
     assert drawn("functions") == (8, 4, {**none, "function_cases": 4})
     assert drawn("metrics", "functions") == (10, 4, {**none, "function_cases": 4, "metric_cases": 2})

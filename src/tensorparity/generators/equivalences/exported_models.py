@@ -5,6 +5,8 @@ Every layer of the catalogue alone, with drawn parameters: an exporter goes wron
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -48,14 +50,24 @@ class ExportedModel(Equivalence):
 
 @lru_cache(maxsize=4)
 def _rounds(count: int, seed: int) -> tuple[Case, ...]:
-    """Every layer as a model of its own in inference, so many times."""
-    found, networks = [], networks_of_one(seed)
-    for _ in range(count * len(layer_names())):
-        name, network = next(networks)
+    """Every layer, so many times."""
+    return tuple(itertools.islice(layers_alone(seed), count * len(layer_names())))
+
+
+def layers_alone(seed: int, layers: Sequence[str] = ()) -> Iterator[Case]:
+    """Every layer in turn as a model of its own in inference, again and again with other values."""
+    for name, network in networks_of_one(seed, layers):
         case = alone(replace(network, procedure=Procedure(goal=Goal.FORWARD)), name)
         if case is not None:
-            found.append(case)
-    return tuple(found)
+            yield case
+
+
+def export_cases(seed: int, layers: Sequence[str] = ()) -> Iterator[Case]:
+    """The same, each held against an exported one, the formats in turn; no layer keeps to one of them."""
+    for turn, case in enumerate(layers_alone(seed, layers)):
+        both = FORMATS[(turn + turn // len(FORMATS)) % len(FORMATS)].equivalence(case)
+        if both is not None:
+            yield both
 
 
 _ABSENT = {"tensorflow": "models are Keras'", "jax": "it has no models", "torch": "see export and module-onnx"}
@@ -71,3 +83,4 @@ EXPORT_SAVED_MODEL = _rule("export-saved-model", "tf_saved_model")
 EXPORT_OPENVINO = _rule("export-openvino", "openvino")
 EXPORT_LITERT = _rule("export-litert", "litert")
 EXPORT_TORCH = _rule("export-torch", "torch")
+FORMATS = (EXPORT_ONNX, EXPORT_SAVED_MODEL, EXPORT_OPENVINO, EXPORT_LITERT, EXPORT_TORCH)

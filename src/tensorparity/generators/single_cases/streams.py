@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...core.case import Case
+from ..equivalences.exported_models import export_cases
 from .functions import function_cases
 from .invalid import invalid_cases
 from .losses import loss_cases
@@ -39,6 +40,7 @@ STREAMS: Mapping[str, Stream] = {
     "metrics": Stream(lambda seed, layers: metric_cases(seed), 2, "metric_cases"),
     "functions": Stream(lambda seed, layers: function_cases(seed), 4, "function_cases"),
     "reloads": Stream(reload_cases, 1, "reload_cases"),
+    "exports": Stream(export_cases, 1, "export_cases"),
     "kinks": Stream(pulled_back_cases, 4, "kink_cases"),
 }
 #: With any of these, what documentation rules out is tried as well.
