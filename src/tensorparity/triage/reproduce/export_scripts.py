@@ -92,4 +92,4 @@ def _model(case: Case, backend: str) -> tuple[list[str], list[str]]:
     if not last.startswith("observed = model.predict("):
         raise literals.Unprintable("an export of more than a forward pass")
     names = ["x"] if len(graph.inputs) == 1 else [f"x{index}" for index in range(len(graph.inputs))]
-    return parts.imports, [*steps, last.replace("observed", "expected", 1), f"given = [{', '.join(names)}]"]
+    return list(parts.imports), [*steps, last.replace("observed", "expected", 1), f"given = [{', '.join(names)}]"]
