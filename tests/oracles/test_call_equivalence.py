@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tensorparity.core.arrays import Array
-from tensorparity.core.call import ApiCall, ArrayArg
+from tensorparity.core.call import ApiCall, ArrayArg, TupleArg
 from tensorparity.core.case import Case, Counterpart
 from tensorparity.core.finding import Class
 from tensorparity.core.oracle import Answer, Judged, Seen, Setup
@@ -18,6 +18,7 @@ from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.core.verdict import Judgement
 from tensorparity.oracles.call_equivalence import Difference, said_of
 from tensorparity.oracles.kinds import make_oracle
+from tensorparity.oracles.subjects import call_parameters
 
 T = "torch:eager"
 X = np.linspace(-2, 2, 6, dtype=np.float32).reshape(2, 3)
@@ -364,3 +365,10 @@ def test_the_catalogue_or_who_defines_a_function_says_who_is_wrong_in_float64() 
     for api in ("jax.numpy.sinh", "torch.sinh"):
         (suspicion,) = _wide(np.sinh, 1 + 1e-9, api).suspicions
         assert suspicion.diagnosis.observations[1].data["wrong"] == 1
+
+
+def test_tuples_among_arguments_are_lists_in_a_report() -> None:
+    call = ApiCall(
+        "torch.nn.functional.pad", (ArrayArg("x"),), {"pad": TupleArg((1, TupleArg((2,)))), "mode": "constant"}
+    )
+    assert call_parameters(Case(call, Procedure(goal=Goal.CALL))) == {"pad": [1, [2]], "mode": "constant"}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.core.case import Case
+from tensorparity.core.case import Case, Counterpart
 from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.oracle import Judged, Seen, Setup
@@ -95,6 +95,12 @@ def test_a_witness_is_evidence_and_nothing_more(numbers: list[float], said: str)
     found = after_hearing(before, answered({WITNESS: numbers})[WITNESS])
     assert f"torch:eager, which runs without Keras, {said}" in said_of(found)[-1]
     assert replace(found.diagnosis, evidence=before.diagnosis.evidence) == before.diagnosis
+
+
+def test_of_two_sides_of_one_target_a_witness_knows_nothing() -> None:
+    both = replace(relu_case(), counterpart=Counterpart(procedure=Procedure(reload=True), rule="save-keras"))
+    before = suspicion(both, oracle="equivalence")
+    assert after_hearing(before, answered({WITNESS: RIGHT})[WITNESS]) == before
 
 
 class Strict:

@@ -48,7 +48,7 @@ def _rule(threshold: float | None, epsilon: float | None) -> dict[str, float]:
 @click.option("--layers", default="", metavar="A,B,...", help="Layers to choose from.  [default: the whole catalogue]")
 @click.option(
     "--stages",
-    default="forward,loss,backward,update,losses,weights,metrics,functions,reloads,kinks,initializers",
+    default="forward,loss,backward,update,losses,weights,metrics,functions,reloads,exports,kinks,initializers",
     show_default=True,
     help="Stages to compare.",
 )

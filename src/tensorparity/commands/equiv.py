@@ -19,7 +19,6 @@ from ..engines.eagle.engine import EagleEngine, targets_by_library
 from ..engines.eagle.inputs import listings, questions
 from ..engines.eagle.settings import EagleSettings
 from ..generators.api_inputs import ApiListing
-from ..generators.equivalences.models import model_name
 from ..reporting.facts import Facts
 from ..targets.catalogue import TARGETS, traits_of
 from ..targets.runner import open_runner, with_cache
@@ -147,7 +146,7 @@ def spoken_of(known: Mapping[str, ApiListing], eagle: EagleSettings) -> Iterator
     for rule in rules:
         for library in known:
             own = rule.own_cases(library, eagle.configurations, 0) if library in rule.libraries() else []
-            names.update({model_name(case): library for case in own})
+            names.update({rule.about(case): library for case in own})
     for api, library in sorted(names.items()):
         described = known[library].apis.get(api)
         found = [

@@ -106,6 +106,15 @@ def parts_of(value: Any) -> Iterator[Any]:
         yield value
 
 
+def without_tuples(value: Any) -> Any:
+    """An argument of plain values, as JSON has it: tuples are lists."""
+    if isinstance(value, (TupleArg, list, tuple)):
+        return [without_tuples(item) for item in (value.items if isinstance(value, TupleArg) else value)]
+    if isinstance(value, Mapping):
+        return {name: without_tuples(item) for name, item in value.items()}
+    return value
+
+
 def argument_to_json(value: Any) -> Json:
     if isinstance(value, ApiCall):
         return {"$call": value._parts()}

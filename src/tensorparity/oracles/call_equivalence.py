@@ -180,7 +180,8 @@ def _draws_weights_alone(case: Case) -> bool:
 #: Ways to run a call in which its objects are made as in a plain call.
 _EAGER_WAYS = frozenset(
     ["", "state_dict", "torch.save", "deep copy", "batches of 1", "batches of 3", "strided", "turned", "shifted"]
-    + ["expanded", "channels_last"]
+    + ["expanded", "channels_last", "saved", "h5", "weights", "config", "clone", "json"]
+    + ["export onnx", "export tf_saved_model", "export openvino", "export litert", "export torch"]
 )
 #: In names of classes whose objects draw numbers when they are called.
 _DRAWING = ("Dropout", "RReLU", "Fractional", "Noise", "Random")

@@ -26,6 +26,7 @@ from .call_equivalence import CallEquivalence
 from .failures import in_words
 from .measure.backward import Differentiated, judge_gradients, loss_function, pulled_back
 from .measure.documented_freedoms import as_specification, freedom_of
+from .measure.export_failures import as_failed_export, as_other_answer, export_form
 from .measure.node_errors import VOTE_MARGIN, reference_error
 from .measure.roundoff import SCREEN, nonfinite_pattern_differs, output_units
 from .measure.support import classify_failure, is_documented
@@ -222,14 +223,14 @@ def _suspicion(seen: Seen, target: str, compared: _Compared) -> Suspicion:
     diagnosis = _classified(seen, diagnosis, case, ended)
     kind = KIND_OF_ENDING[ended.status] if ended else Kind.EQUIVALENCE
     exception = ended.failure.type if ended and ended.failure else ""
-    return Suspicion(
-        kind if kind in DEADLY else Kind.EQUIVALENCE,
-        diagnosis,
-        case,
-        seen.targets,
-        exception,
-        compared.stage or stage_of(case),
-    )
+    stage = compared.stage or stage_of(case)
+    if export_form(case):
+        stage = Stage.SAVE_LOAD
+        if ended is not None and ended is seen.outcomes[1][target] and ended.failure is not None:
+            diagnosis, exception = as_failed_export(diagnosis, case, ended.failure)
+            return Suspicion(kind, diagnosis, case, seen.targets, exception, stage)
+        diagnosis = as_other_answer(diagnosis, case)
+    return Suspicion(kind if kind in DEADLY else Kind.EQUIVALENCE, diagnosis, case, seen.targets, exception, stage)
 
 
 def _classified(seen: Seen, diagnosis: Diagnosis, case: Case, ended: Outcome | None) -> Diagnosis:
@@ -237,7 +238,8 @@ def _classified(seen: Seen, diagnosis: Diagnosis, case: Case, ended: Outcome | N
     freed = freedom_of(case)
     if ended is not None:
         layers = isinstance(case.subject, LayerGraph)  # in two ways, of which one may be nobody's promise
-        documented, dtype = not layers and is_documented(case, ended, seen.traits), case.procedure.dtype
+        documented = bool(export_form(case)) or (not layers and is_documented(case, ended, seen.traits))
+        dtype = case.procedure.dtype
         return classify_failure(diagnosis, ended, freed, documented=documented, dtype=dtype if layers else None)
     return as_specification(diagnosis, freed.freedom) if freed else diagnosis
 

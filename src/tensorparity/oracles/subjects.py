@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..core.call import parts_of
+from ..core.call import parts_of, without_tuples
 from ..core.case import ApiCall, Case, ModelFile
 from ..core.graph import LayerGraph, Node
 from ..core.jsontext import Json
@@ -64,7 +64,9 @@ def call_parameters(case: Case) -> dict[str, Json]:
     called = api_call(case.subject)
     plain = (str, int, float, bool, type(None))
     kept = {
-        name: value for name, value in called.kwargs.items() if all(isinstance(part, plain) for part in parts_of(value))
+        name: without_tuples(value)
+        for name, value in called.kwargs.items()
+        if all(isinstance(part, plain) for part in parts_of(value))
     }
     return {**parameters_of(case), **kept}
 

@@ -131,6 +131,7 @@ _ALONE = {
     "metric_cases": "metrics",
     "function_cases": "functions",
     "reload_cases": "reloads",
+    "export_cases": "exports",
     "kink_cases": "layers at ties and thresholds",
     "initializer_cases": "initializers and variables",
 }

@@ -65,6 +65,17 @@ _OTHER_SIDE: dict[str, str] = {
     "data-format": "in the other data format",
     "batches-of-1": "in batches of 1",
     "batches-of-3": "in batches of 3",
+    "export-onnx": "exported to ONNX",
+    "export-saved-model": "exported to a SavedModel",
+    "export-openvino": "exported to OpenVINO",
+    "export-litert": "exported to LiteRT",
+    "export-torch": "exported to torch",
+    "torch-onnx": "exported to ONNX",
+    "fed-dataset": "fed by a tf.data.Dataset",
+    "fed-loader": "fed by a DataLoader",
+    "fed-pydataset": "fed by a PyDataset",
+    "fed-generator": "fed by a generator",
+    "network-jit-compile": "with jit_compile=True",
     "other-backends": "on another backend",
 }
 #: How combinations of rules call their parts.

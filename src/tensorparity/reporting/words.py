@@ -107,10 +107,13 @@ def title(told: Told, on: str = "", otherwise: str = "a model") -> str:
         return f"{what} is not supported{_on(suspects, told.targets)}"
     if diagnosis.klass is Class.SPECIFICATION:
         return f"{what} differs between targets, where the documentation leaves it open"
-    said = f"{_PLACES.get(told.stage, '{}').format(what)} {symptom(told.kind, diagnosis)}{_on(suspects, told.targets)}"
+    place = "{}" if what.startswith(_EXPORT) else _PLACES.get(told.stage, "{}")
+    said = f"{place.format(what)} {symptom(told.kind, diagnosis)}{_on(suspects, told.targets)}"
     return f"{said}, in some runs only" if diagnosis.klass is Class.FLAKY else said
 
 
+#: A method that is what it is about.
+_EXPORT = "keras.Model.export"
 _PLACES = {
     Stage.BUILD: "building {}",
     Stage.BACKWARD: "the gradient of {}",

@@ -54,8 +54,12 @@ def witnesses_among(runner: Runner, targets: Sequence[str], traits: Traits) -> l
 
 
 def _can_be_asked(suspicion: Suspicion) -> bool:
-    """Of whole networks witnesses know nothing; an oracle of these says so by ``of_networks``."""
+    """Of whole networks witnesses know nothing; an oracle of these says so by ``of_networks``.
+
+    Of two sides of one target neither.
+    """
     of_layers = isinstance(suspicion.case.subject, LayerGraph) and not is_of_networks(ORACLES.get(suspicion.oracle))
+    of_layers = of_layers and suspicion.case.counterpart is None
     return of_layers and suspicion.diagnosis.klass is Class.DEFECT
 
 

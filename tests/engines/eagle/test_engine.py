@@ -298,3 +298,50 @@ def test_a_call_that_ships_and_is_refused_is_judged_by_itself(accept: bool) -> N
         eagle.tell(results)
     assert all(ask.case.procedure.rows is None and ask.case.labels for ask in found)
     assert [ask.case.inputs["x0"].shape for ask in found] == ([] if accept else [(2, 3), (2, 4), (2, 5)])
+
+
+class TestModels:
+    LISTED: ClassVar[Json] = {
+        **LISTED,
+        "library": "keras",
+        "apis": [{**LISTED["apis"][0], "name": name} for name in ("keras.layers.Dense", "keras.ops.tanh")],  # type: ignore[index]
+    }
+
+    def asks(self, **settings: Json) -> list[Ask]:
+        targets = ("keras:torch",)
+        eagle = EagleEngine(Setup(0, targets, traits_of(targets), {"inputs": 40, "derivatives": 0, **settings}))
+        found: list[Ask] = []
+        while asks := eagle.ask():
+            found += asks
+            eagle.tell([self.told(ask) for ask in asks])
+        return found
+
+    def told(self, ask: Ask) -> Result:
+        replies: Mapping[str, Json] = {"keras:torch": {"rows": {}}}
+        if ask.case.procedure.goal is Goal.APIS:
+            replies = {"keras:torch": self.LISTED}
+        if ask.case.procedure.goal is Goal.SAMPLES:
+            replies = {"keras:torch": {"samples": [], "missing": [], "unwritten": 0}}
+        verdicts = (Verdict(Judgement.PASS, ask.targets, "so"),) if ask.case.counterpart else ()
+        return Result(0, ask.case.digest, verdicts, {"keras:torch": Status.COMPLETED}, replies=replies)
+
+    def test_every_layer_is_exported_and_no_call_is_tried_for_it(self) -> None:
+        asks = [ask for ask in self.asks(rules=["export-torch"], models=[]) if ask.counted]
+        assert len(asks) > 100
+        assert all(ask.case.counterpart for ask in asks)
+
+    def test_layers_are_chosen_by_their_names(self) -> None:
+        asks = [ask for ask in self.asks(rules=["export-torch"], apis=["keras.layers.Dense"]) if ask.counted]
+        assert [ask.case.subject.nodes[0].op for ask in asks] == ["Dense"]  # type: ignore[union-attr]
+
+    def test_models_of_the_zoo_come_last_on_a_thousand_instances(self) -> None:
+        asks = [a for a in self.asks(rules=["save-h5", "whole-h5", "fed-loader"], models=["lenet1"]) if a.counted]
+        *_, first, second, third = asks
+        names = {ask.case.counterpart.rule: ask.case for ask in (first, second, third) if ask.case.counterpart}
+        assert set(names) == {"save-h5", "whole-h5", "fed-loader"}
+        for case in names.values():
+            (images,) = case.inputs.values()
+            assert len(np.unique(images, axis=0)) == 1000
+        assert names["whole-h5"].procedure.optimizer is not None
+        assert names["save-h5"].procedure.optimizer is None
+        assert len([a for a in asks if a.case.digest == names["save-h5"].digest]) == 1

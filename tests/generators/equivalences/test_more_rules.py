@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -10,15 +11,19 @@ import pytest
 
 from tensorparity.core.call import ApiCall, ArrayArg, DtypeArg, TupleArg
 from tensorparity.core.case import Case
+from tensorparity.core.graph import InputSpec, LayerGraph, Node, Ref
 from tensorparity.core.procedure import Goal, Mode, Procedure, Recipe
 from tensorparity.core.rule import RULES
 from tensorparity.generators.equivalences import inverse_pairs, picture_files
 from tensorparity.generators.equivalences.combined import Combined
 from tensorparity.generators.equivalences.documented_formula import FORMULAS, Words
+from tensorparity.generators.equivalences.exported_models import FORMATS, export_cases
 from tensorparity.generators.equivalences.formulas_of_more import OF_AXIS, OF_TWO
-from tensorparity.generators.equivalences.lives import lived
+from tensorparity.generators.equivalences.lives import is_left_to_chance, lived
 from tensorparity.generators.equivalences.lossy_pictures import smooth
 from tensorparity.generators.equivalences.optimizer_states import OPTIMIZERS
+from tensorparity.operators.catalogue import layer_names
+from tensorparity.oracles.kinds import oracle_of
 
 X = np.linspace(0.1, 0.9, 12, dtype=np.float32).reshape(2, 2, 3)
 PLAIN = Case(ApiCall("torch.tanh", (ArrayArg("x"),)), Procedure(goal=Goal.CALL, rows=2), {"x": X})
@@ -156,10 +161,12 @@ class TestLives:
         labels={"b": np.arange(4.0)},
     )
 
-    def test_instances_are_repeated_until_there_are_a_thousand(self) -> None:
+    def test_there_are_a_thousand_instances_no_two_alike(self) -> None:
         case = lived(self.CASE, "lived model", 7)
         assert (len(case.inputs["a"]), len(case.labels["b"]), case.procedure.batch_size) == (1000, 1000, 1000)
-        assert case.inputs["a"][:5].tolist() == [0.0, 1.0, 2.0, 3.0, 0.0]
+        assert len(np.unique(case.inputs["a"])) > 700  # a quarter of them is zero
+        assert 0.0 <= case.inputs["a"].min() < case.inputs["a"].max() <= 3.0
+        assert case.labels["b"][:5].tolist() == [0.0, 1.0, 2.0, 3.0, 0.0]
         assert rule("evaluated-by-7").counterpart(case).procedure.batch_size == 7
 
     def test_each_way_is_of_what_it_can_carry(self) -> None:
@@ -169,11 +176,89 @@ class TestLives:
         assert rule("model-json").counterpart(model).procedure.variant == "lived model json"
         assert rule("model-json").counterpart(whole) is None
 
+    def test_what_draws_in_training_has_no_life(self) -> None:
+        lstm = {"class_name": "LSTM", "config": {"units": 2, "dropout": 0.5}}
+        layers: dict[str, Any] = {"Bidirectional": {"layer": lstm}, "RandomContrast": {"factor": 0.5}}
+        for op, params in {**layers, "Attention": {"dropout": 0.25}, "Dropout": {"rate": 0.5}}.items():
+            node = Node("y", op, (Ref("a"),), params)
+            case = replace(self.CASE, subject=LayerGraph((InputSpec("a", (3, 3)),), (node,), (Ref("y"),)))
+            other = rule("whole-keras").counterpart(lived(case, "lived"))
+            assert (other is None) == (op != "Dropout"), op  # a worker sets the rate to zero
+        for case in rule("model-keras").own_cases("keras", 12, 0):
+            assert not is_left_to_chance(case)
+
     def test_every_optimizer_of_torch_has_its_turn(self) -> None:
         cases = rule("optimizer-state").own_cases("torch", 1, 0)
         assert [case.procedure.variant for case in cases] == [f"trained {name}" for name in OPTIMIZERS]
         other = rule("optimizer-file").counterpart(cases[0])
         assert other.procedure.variant == "trained SGD, torch.save"
+
+
+class TestExportedModels:
+    def test_every_layer_is_a_model_of_its_own(self) -> None:
+        cases = rule("export-onnx").own_cases("keras", 400 // 10, 0)
+        assert len(cases) > 0.95 * len(layer_names())
+        assert {len(case.subject.nodes) for case in cases} == {1}
+        names = [rule("export-onnx").about(case) for case in cases]
+        assert len(set(names)) == len(names)
+        assert "keras.layers.Dense" in names
+        assert not rule("export-onnx").own_cases("torch", 40, 0)
+
+    def test_a_stream_of_them_brings_every_layer_to_every_format(self) -> None:
+        pairs = set()
+        for case in itertools.islice(export_cases(0, ("Dense", "ReLU")), 40):
+            pairs.add((case.subject.nodes[0].op, case.counterpart.rule))  # type: ignore[union-attr]
+            assert oracle_of(case) == "equivalence"
+        assert len(pairs) == 2 * len(FORMATS)
+
+    def test_the_other_side_is_a_format(self) -> None:
+        (case, *_) = rule("export-litert").own_cases("keras", 1, 0)
+        both = rule("export-litert").equivalence(case)
+        assert both.counterpart.procedure.reload
+        assert both.counterpart.procedure.variant == "export litert"
+        assert rule("export-litert").equivalence(PLAIN) is None
+
+
+class TestArchitectures:
+    def test_torchs_are_three_and_answer_for_a_thousand_instances(self) -> None:
+        cases = rule("state-dict").own_cases("torch", 1, 0)[1:]
+        assert [rule("state-dict").about(case) for case in cases] == ["torch.nn.Sequential", "torch.nn.Linear"] + [
+            "torch.nn.TransformerEncoder"
+        ]
+        assert all(len(np.unique(case.inputs["x"], axis=0)) == 1000 for case in cases)
+        assert all(rule("batches-of-3").equivalence(case) is not None for case in cases)
+
+    def test_keras_dear_ones_come_with_a_large_budget(self) -> None:
+        few = rule("save-keras").own_cases("keras", 4, 0)
+        many = rule("save-keras").own_cases("keras", 20, 0)
+        assert not any(isinstance(case.subject, ApiCall) for case in few)
+        (model,) = [case for case in many if isinstance(case.subject, ApiCall)]
+        assert rule("save-keras").about(model) == "keras.applications.MobileNet"
+        assert rule("save-keras").equivalence(model).counterpart.procedure.variant == "saved"
+        made = next(call for call in model.subject.calls() if call.api.startswith("keras.applications."))
+        assert made.kwargs["weights"] is None
+
+
+class TestFedModels:
+    def test_half_are_asked_and_half_are_evaluated(self) -> None:
+        asked, lived_one = rule("fed-loader").own_cases("keras", 2, 0)
+        assert (len(next(iter(asked.inputs.values()))), asked.procedure.batch_size, asked.labels) == (26, 8, {})
+        assert lived_one.procedure.goal is Goal.FIT
+        assert rule("fed-loader").counterpart(asked).procedure.variant == "fed DataLoader"
+        assert rule("fed-loader").counterpart(lived_one).procedure.variant == "lived model fed DataLoader"
+        assert "keras" in rule("fed-loader").libraries()
+
+
+def test_a_network_is_compiled_as_a_whole_and_what_it_was_made_of_before() -> None:
+    (case, *_) = rule("network-jit-compile").own_cases("keras", 1, 0)
+    assert case.procedure.mode is Mode.EAGER
+    compiled = rule("network-jit-compile").counterpart(case).procedure
+    assert (compiled.mode, compiled.variant, compiled.reload) == (Mode.USER, "jit_compile", False)
+    cloned = rule("network-cloned-and-jit").counterpart(case).procedure
+    assert (cloned.variant, cloned.reload) == ("clone + jit_compile", True)
+    assert rule("network-saved-and-jit").counterpart(case).procedure.variant == "jit_compile"
+    assert len(rule("network-jit-compile").own_cases("keras", 20, 0)) == 2
+    assert rule("network-configured-and-eager").counterpart(case) is None  # both sides would run eagerly
 
 
 def test_a_network_is_run_eagerly_or_watched() -> None:

@@ -83,7 +83,8 @@ def test_a_seed_gives_the_same_cases_and_every_function_in_turn():
 
 
 def test_the_kinds_of_single_cases():
-    assert tuple(STREAMS) == ("losses", "weights", "metrics", "functions", "reloads", "kinks", "initializers")
+    expected = ("losses", "weights", "metrics", "functions", "reloads", "exports", "kinks", "initializers")
+    assert tuple(STREAMS) == expected
 
 
 def test_what_is_ruled_out_is_run_with_any_of_them():
@@ -98,6 +99,7 @@ def test_what_is_ruled_out_is_run_with_any_of_them():
         "metric_cases": 0,
         "function_cases": 0,
         "reload_cases": 0,
+        "export_cases": 0,
         "kink_cases": 0,
         "initializer_cases": 0,
     }

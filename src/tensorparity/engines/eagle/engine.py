@@ -23,8 +23,8 @@ from ...core.oracle import OUTCOMES, Setup
 from ...core.outcome import Status
 from ...core.settings import defaults_of
 from ...generators.api_inputs import Api, ApiListing
-from ...generators.equivalences.base import LIBRARIES, ONNX, Equivalence, library_of_name
-from ...generators.equivalences.models import model_name
+from ...generators.equivalences.base import LIBRARIES, MODEL, ONNX, Equivalence, library_of_name
+from ...generators.equivalences.models import ModelRule
 from ...oracles.call_rows import ONE_SIDED
 from ...oracles.declared_valid import DECLARED_VALID, declared
 from ...oracles.plain_call import PLAIN_CALL
@@ -32,6 +32,7 @@ from .counterparts import Counterparts, counterparts, other_of, with_gradients
 from .inputs import InputSource, describe, listings, questions, samples_questions
 from .settings import COMPILED_BY_C, EagleSettings
 from .tables import EagleTally, settings_of
+from .zoo_models import zoo_models
 
 #: Who says whether two functions mean the same.
 TRIAL = "counterpart_trial"
@@ -219,12 +220,27 @@ class EagleEngine:
             for library in self._targets:
                 if library in rule.libraries():
                     self._plan_own(rule, library)
+        self._plan_zoo()
 
     def _plan_own(self, rule: Equivalence, library: str) -> None:
         """The cases that a rule makes itself are accepted as they are."""
         for case in rule.own_cases(library, self._settings.configurations, self._seed):
-            if self._settings.wants(model_name(case)):
-                self._plan.pairs.extend(self._planned(rule, _Asked(model_name(case), case)))
+            if not self._settings.wants(rule.about(case)):
+                continue
+            if rule.cost < COMPILED_BY_C:
+                self._plan.pairs.extend(self._planned(rule, _Asked(rule.about(case), case)))
+            elif (both := rule.equivalence(case)) is not None:
+                self._plan.last.append(_Asked(rule.about(case), both, rule))
+
+    def _plan_zoo(self) -> None:
+        """Whole models come last: each takes seconds."""
+        rules = [rule for rule in self.rules.values() if isinstance(rule, ModelRule) and "keras" in rule.libraries()]
+        if not rules or "keras" not in self._targets or not self._settings.wants(MODEL):
+            return
+        for _, model in zoo_models(self._settings.models, self._seed):
+            for rule in rules:
+                if (both := rule.equivalence(rule.trying(model))) is not None:
+                    self._plan.last.append(_Asked(MODEL, both, rule))
 
     def _of_documented(self, taken: Mapping[str, Sequence[Case]]) -> list[_Asked]:
         """Calls of which a library says itself what they give, by the rules about these; and what rules make of any."""
@@ -237,7 +253,8 @@ class EagleEngine:
         return [pair for rule, api, case in asked for pair in self._planned(rule, _Asked(api, case))]
 
     def _is_spoken_of(self, api: str) -> bool:
-        return self._settings.wants(api) and any(self._applies(rule, api) for rule in self.rules.values())
+        rules = (rule for rule in self.rules.values() if not rule.own_only)
+        return self._settings.wants(api) and any(self._applies(rule, api) for rule in rules)
 
     def _applies(self, rule: Equivalence, api: str) -> bool:
         described = self._described(api)

@@ -28,6 +28,7 @@ class EagleSettings:
         apis: globs of public names; none means all.
         inputs: for each rule and function, ``VALUES`` for every configuration.
         derivatives: up to which order gradients are compared as well, where a rule speaks of them.
+        models: names, or patterns of them, of the zoo's models that the rules about models are tried on.
         few: configurations for rules that a C++ compiler is needed for.
     """
 
@@ -36,6 +37,7 @@ class EagleSettings:
     inputs: int = 40
     derivatives: int = 2
     few: int = 1
+    models: tuple[str, ...] = ("lenet1", "simplernn", "transformer")
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, Json]) -> EagleSettings:

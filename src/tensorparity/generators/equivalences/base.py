@@ -15,6 +15,8 @@ from ..api_inputs import Api
 
 #: The libraries that rules speak of.
 LIBRARIES = ("tensorflow", "torch", "jax", "keras")
+#: What a finding about a whole model is called.
+MODEL = "keras.Model"
 #: Whose operators several runtimes run; only rules of its own speak of it.
 ONNX = "onnx"
 
@@ -43,6 +45,7 @@ class Equivalence:
         derivative: the order up to which gradients are compared as well.
         oracle: who judges its cases, where that is not the oracle of two sides.
         across: its other side is a function of another library, which the engine finds.
+        own_only: it speaks of the cases that it makes itself, and of no other call.
         documented: it is held against what a library's own tests expect of its calls as well.
     """
 
@@ -57,6 +60,7 @@ class Equivalence:
     oracle: str = ""
     documented: bool = False
     across: bool = False
+    own_only: bool = False
 
     def libraries(self) -> tuple[str, ...]:
         return tuple(library for library in LIBRARIES if library not in self.absent)
@@ -68,6 +72,10 @@ class Equivalence:
     def speaks_of(self, api: Api) -> bool:
         """Whether it speaks of a function as the library describes it, where its name has already been let through."""
         return True
+
+    def about(self, case: Case) -> str:
+        """What one of its own cases is counted under."""
+        return api_name(case) or MODEL
 
     def own_cases(self, library: str, count: int, seed: int) -> list[Case]:
         """Cases made for the rule, where functions called at random would seldom have its form."""
@@ -87,7 +95,7 @@ class Equivalence:
 
     def equivalence(self, case: Case) -> Case | None:
         """A case of both sides; None where the rule does not apply."""
-        ready = self.prepared(case) if self.applies(api_name(case)) else None
+        ready = self.prepared(case) if self.applies(self.about(case)) else None
         other = self.counterpart(ready) if ready is not None else None
         return replace(ready, counterpart=replace(other, rule=self.name)) if ready and other else None
 

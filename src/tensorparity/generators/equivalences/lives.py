@@ -6,6 +6,8 @@ Networks bring their losses and optimizers.
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,13 +15,20 @@ import numpy as np
 from ...core.arrays import Arrays
 from ...core.case import Case, Counterpart
 from ...core.graph import LayerGraph
+from ...core.jsontext import Json
 from ...core.procedure import Goal
 from ...core.rule import Agreement, Demands
+from ...operators.catalogue import has_layer, layer
+from ...operators.masks_and_states import keeps_states
 from ..networks.networks import NetworkGenerator
 from ..networks.settings import NetworkSettings
 from .base import Category
 from .models import ModelRule
 
+#: Networks that are drawn for one that draws nothing itself.
+_ATTEMPTS = 6
+#: A worker sets these to zero, so that such layers pass on what they are given.
+_SILENCED = frozenset({"rate", "stddev"})
 #: How many inputs a model is evaluated on, and trained on in one step.
 _INPUTS = 1000
 _WHOLE, _MODEL = "lived", "lived model"
@@ -44,22 +53,45 @@ class Life(ModelRule):
         """Networks with labels, without anything that draws numbers."""
         settings = NetworkSettings(goal=Goal.UPDATE, training=False, max_vertices=6, policies=("float32",))
         generator = NetworkGenerator(seed, settings, {})
-        return [lived(generator.next().case, self.plain, self.size) for _ in range(count)]
+        drawn = (generator.next().case for _ in range(_ATTEMPTS * count))
+        certain = itertools.islice((case for case in drawn if not is_left_to_chance(case)), count)
+        return [lived(case, self.plain, self.size) for case in certain]
+
+    def trying(self, model: Case) -> Case:
+        return lived(model, self.plain, self.size, keep=True)
 
     def counterpart(self, case: Case) -> Counterpart | None:
         if not isinstance(case.subject, LayerGraph) or case.procedure.variant != self.plain:
             return None
-        if any(node.params.get("stateful") for node in case.subject.nodes):
-            return None  # what it remembers of its training is saved by nobody
+        if any(keeps_states(node) for node in case.subject.nodes) or is_left_to_chance(case):
+            return None  # what it remembers of its training, and what it draws, is saved by nobody
         if self.size is not None:
             return Counterpart(procedure=replace(case.procedure, batch_size=self.size))
         return Counterpart(procedure=replace(case.procedure, variant=f"{self.plain} {self.way}"))
 
 
-def lived(case: Case, plain: str, size: int | None = None) -> Case:
-    """A network as a life, its instances repeated in turn until there are many."""
+def is_left_to_chance(case: Case) -> bool:
+    """Whether a layer of the network, or one inside of it, draws numbers in training that nobody silences."""
+    graph = case.subject
+    nodes = graph.nodes if isinstance(graph, LayerGraph) else ()
+    return any(_draws(node.op, node.params) and not _SILENCED & layer(node.op).defaults().keys() for node in nodes)
+
+
+def _draws(op: str, params: Mapping[str, Json]) -> bool:
+    inner = [value for value in params.values() if isinstance(value, Mapping) and "config" in value]
+    own = has_layer(op) and layer(op).draws(layer(op).complete(params))
+    return own or any(_draws(str(value.get("class_name")), value["config"]) for value in inner)
+
+
+def lived(case: Case, plain: str, size: int | None = None, *, keep: bool = False) -> Case:
+    """A network as a life; in batches of another size it is evaluated on many instances, no two alike.
+
+    Args:
+        keep: the instances are many already.
+    """
     count = min(len(array) for array in case.inputs.values())
     index = np.arange(_INPUTS if size else count) % count
+    inputs = more_like(case.inputs, _INPUTS, case.seed) if size and not keep else _rows(case.inputs, index)
     procedure = replace(
         case.procedure,
         goal=Goal.FIT,
@@ -69,7 +101,19 @@ def lived(case: Case, plain: str, size: int | None = None) -> Case:
         variant=plain,
         batch_size=_INPUTS if size else None,
     )
-    return replace(case, procedure=procedure, inputs=_rows(case.inputs, index), labels=_rows(case.labels, index))
+    return replace(case, procedure=procedure, inputs=inputs, labels=_rows(case.labels, index))
+
+
+def more_like(arrays: Arrays, count: int, seed: int) -> Arrays:
+    """So many instances, each number one that the array has somewhere; fractions a little nearer to zero."""
+    rng = np.random.default_rng([seed, 1000])
+    found = {}
+    for name, array in arrays.items():
+        drawn = rng.choice(array.reshape(-1), (count, *array.shape[1:]))
+        if array.dtype.kind == "f":
+            drawn = (drawn * rng.uniform(0.5, 1.0, drawn.shape)).astype(array.dtype)
+        found[name] = drawn
+    return found
 
 
 def _rows(arrays: Arrays, index: np.ndarray) -> Arrays:

@@ -9,16 +9,16 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.call import ApiCall, ArrayArg
 from ...core.case import Case
-from ...core.graph import LayerGraph
 from ...core.procedure import Goal
 from ..networks.networks import NetworkGenerator
 from ..networks.settings import NetworkSettings
-from .base import Equivalence, api_name
+from .architectures import architectures
+from .base import MODEL, Equivalence
 from .windows import case_of, draws
 
-#: What a finding about a whole model is called.
-MODEL = "keras.Model"
 _X = ArrayArg("x")
+#: A real architecture of torch is cheap: of each one. One of Keras' comes with so many configurations.
+_REAL, _DEAR = 3, 20
 
 
 @dataclass(frozen=True)
@@ -26,21 +26,22 @@ class ModelRule(Equivalence):
     """A rule about models: graphs of layers on Keras, programs of modules in torch."""
 
     def applies(self, api: str) -> bool:
-        return api == MODEL or api.startswith("torch.nn.")
+        return api == MODEL or api.startswith(("torch.nn.", "keras.applications."))
 
     def own_cases(self, library: str, count: int, seed: int) -> list[Case]:
+        """Small ones, and some real architectures: torch's with any budget, Keras' dear ones with a large one."""
         if library == "keras":
-            return networks(count, seed)
-        return modules(count, seed) if library == "torch" else []
+            return [*networks(count, seed), *architectures(library, count // _DEAR, seed)]
+        return [*modules(count, seed), *architectures(library, _REAL, seed)] if library == "torch" else []
+
+    def trying(self, model: Case) -> Case:
+        """Of a model with a loss and labels, what the rule speaks of: by itself, what it gives in inference."""
+        procedure = replace(model.procedure, goal=Goal.FORWARD, loss=None, optimizer=None)
+        return replace(model, procedure=procedure, labels={})
 
     def equivalence(self, case: Case) -> Case | None:
         other = self.counterpart(case)
         return replace(case, counterpart=replace(other, rule=self.name)) if other else None
-
-
-def model_name(case: Case) -> str:
-    """What a case is about, also where that is a graph of layers."""
-    return MODEL if isinstance(case.subject, LayerGraph) else api_name(case)
 
 
 def networks(count: int, seed: int) -> list[Case]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ...core.call import ApiCall
+from ...core.call import CALLED, ApiCall
 from ...core.case import Case, Counterpart
 from ...core.graph import LayerGraph
 from ...core.rule import Agreement, Demands
@@ -21,9 +21,9 @@ class SaveAndLoad(ModelRule):
     def counterpart(self, case: Case) -> Counterpart | None:
         if isinstance(case.subject, LayerGraph):
             return Counterpart(procedure=replace(case.procedure, reload=True, variant=self.way))
-        if not isinstance(case.subject, ApiCall) or case.subject.api != "()":
+        if not isinstance(case.subject, ApiCall) or case.subject.api != CALLED:
             return None
-        return Counterpart(procedure=replace(case.procedure, variant=self.way))
+        return Counterpart(procedure=replace(case.procedure, variant=self.way or "saved"))
 
 
 _STATEMENT = "eval(M, I) = save(M), eval(load(M), I)"

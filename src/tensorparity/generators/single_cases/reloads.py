@@ -23,6 +23,12 @@ def reload_cases(seed: int, layers: Sequence[str] = ()) -> Iterator[Case]:
 
     A layer that does not come out in a few networks misses its turn.
     """
+    for _, case in networks_of_one(seed, layers):
+        yield replace(case, procedure=replace(case.procedure, reload=True, mode=Mode.EAGER))
+
+
+def networks_of_one(seed: int, layers: Sequence[str] = ()) -> Iterator[tuple[str, Case]]:
+    """All layers in turn, again and again, each in a network of its own in inference."""
     names = layers or tuple(layer_names())
     generators = {name: NetworkGenerator(seed, _settings(name)) for name in names}
     while True:
@@ -30,7 +36,7 @@ def reload_cases(seed: int, layers: Sequence[str] = ()) -> Iterator[Case]:
             drawn = (generator.next() for _ in range(_ATTEMPTS))
             case = next((network.case for network in drawn if name in network.layers), None)
             if case is not None:
-                yield replace(case, procedure=replace(case.procedure, reload=True, mode=Mode.EAGER))
+                yield name, case
 
 
 def _settings(name: str) -> NetworkSettings:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ...core.case import Case
 from ...core.engine import Ask
+from ..equivalences.exported_models import export_cases
 from .functions import function_cases
 from .initializers import initializer_cases
 from .invalid import invalid_cases
@@ -45,6 +46,7 @@ STREAMS: Mapping[str, Stream] = {
     "metrics": Stream(lambda seed, layers: metric_cases(seed), 2, "metric_cases"),
     "functions": Stream(lambda seed, layers: function_cases(seed), 4, "function_cases"),
     "reloads": Stream(reload_cases, 1, "reload_cases"),
+    "exports": Stream(export_cases, 1, "export_cases"),
     "kinks": Stream(pulled_back_cases, 4, "kink_cases"),
     "initializers": Stream(lambda seed, layers: initializer_cases(seed), 2, "initializer_cases", "drawn"),
 }

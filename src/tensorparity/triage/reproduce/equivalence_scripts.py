@@ -11,7 +11,7 @@ from ...core.rule import Agreement, demands_of
 from ...core.suspicion import Suspicion
 from . import literals
 from .call_texts import Library, call_text, rewritten
-from .script import MOST_LINES, Parts, assemble, heading_lines
+from .script import MOST_LINES, ScriptParts, assemble, heading_lines
 from .ways import is_gradient, way_of
 
 _LIBRARIES = {
@@ -69,7 +69,7 @@ def plain_script(title: str, suspicion: Suspicion, flavour: str) -> str:
     imports = _flat([*head, "import subprocess", "import sys", "", "import numpy as np", library.imports])
     lines = [f"{literals.name(key)} = {_tensor(case.inputs[key], library, root)}" for key in case.subject.arrays()]
     lines += [call_text(case.subject, library), 'observed = "an answer"']
-    return assemble(title, suspicion.kind, Parts(imports, lines), None, suspicion.exception)
+    return assemble(title, suspicion.kind, ScriptParts(imports, lines), None, suspicion.exception)
 
 
 def _flat(lines: list[str]) -> list[str]:

@@ -60,9 +60,9 @@ def exporter_script(
     else:
         imports, steps = _keras_graph(case, backend, how, desk)
     runs = _runs(how)
-    checks = _comparison_lines(tolerance)
+    checks = comparison_lines(tolerance)
     if kind is Kind.ERROR:
-        steps, checks = [*steps, "try:", *(f"    {line}" for line in runs)], _completion_lines()
+        steps, checks = [*steps, "try:", *(f"    {line}" for line in runs)], completion_lines()
     else:
         steps = [*steps, *runs]
     lines = [*heading_lines(title), *imports, "import onnxruntime", "", *steps, *checks]
@@ -136,7 +136,8 @@ def _runs(how: FileScript) -> list[str]:
     ]
 
 
-def _comparison_lines(tolerance: float | None) -> list[str]:
+def comparison_lines(tolerance: float | None) -> list[str]:
+    """Whether ``observed`` is ``expected``, as far as rounding goes."""
     allowed = f"{_SHARE} * np.nanmax(np.abs(expected))" if tolerance is None else f"{tolerance:.2g}"
     return [
         "same = observed.shape == expected.shape",
@@ -148,7 +149,8 @@ def _comparison_lines(tolerance: float | None) -> list[str]:
     ]
 
 
-def _completion_lines() -> list[str]:
+def completion_lines() -> list[str]:
+    """What follows a ``try`` that gives ``observed``."""
     return [
         "except Exception as error:",
         '    print("expected:", expected.shape)',

@@ -20,10 +20,10 @@ from ...core.procedure import Goal
 from ...core.suspicion import Suspicion
 from ...core.traits import Traits
 from ...core.verdict import Kind
-from ...operators.functions.catalogue import operator_of
 from ...oracles.declared_valid import DECLARED_VALID
 from ...oracles.documentation import suspecting_documentation
 from ...oracles.kinds import particular_oracle
+from ...oracles.measure.export_failures import export_form
 from ...oracles.plain_call import PLAIN_CALL
 from ...reporting import words
 from ...store.casefile import SUFFIX, CaseFile, write_case
@@ -34,6 +34,7 @@ from .claim import Claim
 from .draft import draft
 from .equivalence_scripts import equivalence_script, plain_script
 from .expectations import claim_of
+from .export_scripts import export_script
 from .file_scripts import FileScript
 from .literals import Unprintable
 from .replay_script import replay_text
@@ -104,6 +105,8 @@ def _script(
         return _two_sides(runner, suspicion, suspect)
     if suspicion.oracle in (PLAIN_CALL, DECLARED_VALID):
         return _one_side(runner, suspicion, suspect)
+    if export_form(suspicion.case):
+        return _exported(runner, suspicion, suspect)
     if claim is None and _is_replayed_forward(suspicion):
         return _replaying(runner, suspicion, suspect)
     if claim is None and suspicion.kind not in (Kind.ERROR, Kind.CRASH, Kind.HANG, Kind.ACCEPTS_INVALID):
@@ -130,6 +133,16 @@ def _is_replayed_forward(suspicion: Suspicion) -> bool:
     """A layer of a graph that is accused as it is run in a model, and not as users run it alone."""
     case = suspicion.case
     return isinstance(case.subject, LayerGraph) and case.procedure.goal is Goal.REPLAY and not case.cotangents
+
+
+def _exported(runner: LocalRunner, suspicion: Suspicion, suspect: str) -> Reproducer:
+    """A script that exports the model; around the case file where that takes too many words."""
+    try:
+        text = export_script(title_of(suspicion, suspect) + ".", suspicion, parse_target(suspect).flavour)
+    except Unprintable:
+        return _replaying(runner, suspicion, suspect)
+    found = verify(text, runner.desk(suspect), ())
+    return found if found.verified else _replaying(runner, suspicion, suspect)
 
 
 def _two_sides(runner: LocalRunner, suspicion: Suspicion, suspect: str) -> Reproducer:

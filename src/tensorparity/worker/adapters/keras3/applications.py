@@ -15,6 +15,8 @@ from ...contract import Unsupported
 from .program import Program, no_random_initializers
 
 _BATCH = 4
+#: Where the names of the functions that make these models begin.
+APPLICATIONS = "keras.applications."
 #: The size of images that the documentation names for models which take any.
 _SIZE = 224
 
@@ -33,6 +35,17 @@ def make_application(adapter, recipe):
         variable.assign(_draw(name, tuple(variable.shape), rng).astype("float32"))
     _calibrate(adapter, program, rng)
     return model, "seeded weights, calibrated"
+
+
+def without_download(function):
+    """Return the function that makes a model, with no weights but drawn ones: nothing is fetched, no file is read."""
+
+    def make(**options):
+        if options.get("weights", "imagenet") is not None:
+            raise Unsupported("models of keras.applications are made with weights=None")
+        return function(**options)
+
+    return make
 
 
 def find(name):

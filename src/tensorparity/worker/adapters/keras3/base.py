@@ -13,11 +13,13 @@ from ..call_runs import CallRuns, is_program, is_varied
 from ..expressions import Expression, outputs_of
 from . import program as programs
 from .call_ways import KerasWays
+from .exported import is_exported, run_exported
+from .feeding import fed, feed_of
 from .lives import LIVED, live
 from .program import output_key, plain, unwatched
 from .recipes import constructed, in_batches, make_loss, make_optimizer, scaled, weighed
 from .recorded import Recorder
-from .reloading import reloaded
+from .reloading import JIT, reloaded, way_of
 from .states import moving_variables, reset_states, set_seeds, silence_random_layers
 
 _DEFAULT_BATCH = 32  # Keras' own default for ``predict``
@@ -156,9 +158,9 @@ class KerasAdapter(Adapter):
             program = programs.load(inspected_path(job.subject), job.trust)
         else:
             raise Unsupported("subject {!r} is not supported by this target".format(job.subject["kind"]))
-        if job.option("reload"):
+        if job.option("reload") and not is_exported(job):
             self.current_node = None  # loading is no longer the work of the layer built last
-            program = reloaded(program, job.option("variant", ""), job.trust)
+            program = reloaded(program, way_of(job.option("variant", "")), job.trust)
         self.current_node, self.current_stage = None, ""
         return program
 
@@ -167,7 +169,9 @@ class KerasAdapter(Adapter):
             return self._population(program, inputs, job)
         result = Result()
         training = bool(job.option("training"))
-        if job.option("trace"):
+        if is_exported(job):
+            result.outputs = run_exported(self, program, inputs, job.option("variant"))
+        elif job.option("trace"):
             self._trace(program, inputs, training, result)
         elif training or job.option("mode") == "eager":
             self._eager(program, inputs, training, result)
@@ -175,23 +179,30 @@ class KerasAdapter(Adapter):
             raise Unsupported("compiling apart from Model.predict is not supported by this target")
         else:
             batch = job.option("batch_size") or _static_batch(job) or _DEFAULT_BATCH
-            self._predict(program, inputs, batch, result)
+            self._predict(program, inputs, batch, result, job.option("variant", ""))
         return result
 
-    def _predict(self, program, inputs, batch_size, result):
+    def _predict(self, program, inputs, batch_size, result, variant=""):
         """The way users get: whatever ``Model.predict`` compiles on this backend."""
         import keras
 
-        outputs = program.model.predict(
-            {name: inputs[name] for name, _ in program.inputs}
-            if len(program.inputs) > 1
-            else inputs[program.inputs[0][0]],
-            batch_size=batch_size,
-            verbose=0,
-        )
+        given = {name: inputs[name] for name, _ in program.inputs}
+        given = given if len(given) > 1 else inputs[program.inputs[0][0]]
+        if variant.endswith(JIT):
+            self.compile_whole(program)
+        feed = feed_of(variant)
+        if feed:
+            outputs = program.model.predict(fed(feed, (given,), batch_size), verbose=0)
+        else:
+            outputs = program.model.predict(given, batch_size=batch_size, verbose=0)
         # In the order of the model's own outputs, which sorts a dictionary's.
         for (name, _), output in zip(program.outputs, keras.tree.flatten(outputs)):
             result.outputs[name] = np.asarray(output)
+
+    def compile_whole(self, program):
+        """Have what the model computes compiled as a whole; it is not the model that it was."""
+        self._programs = []
+        program.model.compile(jit_compile=True)
 
     def _population(self, program, inputs, job):
         """Run once per individual, each with its own weights; outputs are stacked, a row per individual."""

@@ -7,6 +7,8 @@ import numpy as np
 from ...contract import Unsupported
 from ..call_runs import Ways, flat
 from ..native import resolve
+from .applications import APPLICATIONS, without_download
+from .model_ways import model_ways
 
 
 def _announced(function, tensors, kept):
@@ -93,7 +95,7 @@ class KerasWays(Ways):
     def __init__(self, adapter):
         self._adapter = adapter
         self._backend = _backend_ways(adapter)
-        self.VARIANTS = {"symbolic": _announced, "functional": _model}
+        self.VARIANTS = dict(model_ways(adapter), symbolic=_announced, functional=_model)
         self.VARIANTS.update({"symbolic batch": _announced_open(False), "symbolic open": _announced_open(True)})
         self.MAPPED = {}
         if self._backend is not None:
@@ -102,7 +104,7 @@ class KerasWays(Ways):
             self.MAPPED = self._backend.MAPPED
 
     def resolve(self, name):
-        return resolve(name)
+        return without_download(resolve(name)) if name.startswith(APPLICATIONS) else resolve(name)
 
     def context(self, job):
         return contextlib.ExitStack() if job.option("derivative") else self._adapter.no_gradients()

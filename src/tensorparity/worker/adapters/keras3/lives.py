@@ -4,6 +4,7 @@ A job says so by its variant: ``lived`` compares all, the state of the optimizer
 configuration and weights can carry. A way to save may follow. Everything that must agree is an output.
 """
 
+import json
 import os
 import re
 import tempfile
@@ -12,10 +13,13 @@ import numpy as np
 
 from ...contract import Result, Unsupported
 from . import program as programs
+from .feeding import PREFIX as FED
+from .feeding import fed, feed_of
 from .program import plain
 from .recipes import make_optimizer
 from .reloading import reloaded
 from .states import silence_random_layers
+from .trained_metrics import draw_metrics
 
 LIVED, MODEL = "lived", "lived model"
 #: Which ways carry the optimizer along.
@@ -33,6 +37,7 @@ def live(program, inputs, job):
     if whole and way and way not in _WHOLE:
         raise Unsupported("no optimizer is carried in the way {!r}".format(way))
     x, y = _arrays(program, inputs, job)
+    feed, way = feed_of(way), way.partition(FED)[0].strip()
     model = program.model
     _compile(model, job)
     silence_random_layers(program)
@@ -44,7 +49,7 @@ def live(program, inputs, job):
         if not whole:
             _compile(model, job)
     result = Result()
-    _note_answers(result, program, x, y, job)
+    _note_answers(result, program, x, y, job, feed)
     _note_state(result, program, whole)
     if whole:
         result.outputs["loss again"] = np.asarray(model.train_on_batch(x, y), np.float32).reshape(-1)
@@ -72,40 +77,54 @@ def _compile(model, job):
     import keras
 
     loss = job.option("loss")
-    words = ["accuracy"] if "ategorical" in loss["name"] else ["mean_absolute_error", "mean_squared_error"]
+    metrics = [draw_metrics(loss["name"], job.seed) for _ in model.outputs]
     model.compile(
         optimizer=make_optimizer(job.option("optimizer")),
         loss=getattr(keras.losses, loss["name"]).from_config(dict(loss["params"])),
-        metrics=[words] * len(model.outputs) if len(model.outputs) > 1 else words,
+        metrics=metrics if len(metrics) > 1 else metrics[0],
         auto_scale_loss=False,
     )
 
 
-def _note_answers(result, program, x, y, job):
+def _note_answers(result, program, x, y, job, feed):
     import keras
 
-    size = job.option("batch_size")
-    for place, output in enumerate(keras.tree.flatten(program.model.predict(x, batch_size=size, verbose=0))):
+    size, model = job.option("batch_size"), program.model
+    if feed:
+        x = tuple(x) if isinstance(x, list) else x
+        predicted = model.predict(fed(feed, (x,), size), verbose=0)
+        pairs = (x, tuple(y) if isinstance(y, list) else y)
+        found = model.evaluate(fed(feed, pairs, size), verbose=0, return_dict=True)
+    else:
+        predicted = model.predict(x, batch_size=size, verbose=0)
+        found = model.evaluate(x, y, batch_size=size, verbose=0, return_dict=True)
+    for place, output in enumerate(keras.tree.flatten(predicted)):
         result.outputs["output {}".format(place)] = np.asarray(output)
-    found = program.model.evaluate(x, y, batch_size=size, verbose=0, return_dict=True)
     for name in sorted(found):
         result.outputs["evaluated " + name] = np.asarray(found[name], np.float32)
 
 
 def _note_state(result, program, whole):
-    import json
-
     _note_weights(result, program, "")
     config = dict(program.model.get_config())
     config.pop("name", None)  # drawn from a counter
-    text = _COUNTED.sub('"', json.dumps(config, sort_keys=True, default=str))
-    result.outputs["configuration"] = np.frombuffer(text.encode("utf-8"), np.uint8)
+    result.outputs["configuration"] = _text(config)
     if whole:
         optimizer = program.model.optimizer
         for place, variable in enumerate(optimizer.variables):
-            result.outputs["optimizer {} {}".format(place, variable.name)] = _numbers(variable)
-        text = json.dumps(optimizer.get_config(), sort_keys=True, default=str)
-        result.outputs["optimizer's configuration"] = np.frombuffer(text.encode("utf-8"), np.uint8)
+            result.outputs["optimizer {} {}".format(place, _uncounted(variable.name))] = _numbers(variable)
+        result.outputs["optimizer's configuration"] = _text(optimizer.get_config())
+        result.outputs["what it was compiled with"] = _text(program.model.get_compile_config())
+
+
+def _text(config):
+    """Return a configuration as bytes, without the numbers that names have from counters."""
+    text = _COUNTED.sub('"', json.dumps(config, sort_keys=True, default=str))
+    return np.frombuffer(text.encode("utf-8"), np.uint8)
+
+
+def _uncounted(name):
+    return _COUNTED.sub('"', name + '"')[:-1]
 
 
 def _note_weights(result, program, when):

@@ -5,6 +5,7 @@ import functools
 import warnings
 
 from ...contract import import_library
+from ..pytorch.call_ways import require_compiler
 from .base import KerasAdapter
 from .program import output_key, unwatched
 
@@ -38,6 +39,13 @@ class TorchAdapter(KerasAdapter):
                 return {name: tensor.numpy().copy() for name, tensor in outputs.items()}
 
         return call
+
+    def compile_whole(self, program):
+        import torch
+
+        require_compiler()
+        torch._dynamo.reset()  # it recompiles a function a few times only
+        KerasAdapter.compile_whole(self, program)
 
     def set_seed(self, seed):
         import torch

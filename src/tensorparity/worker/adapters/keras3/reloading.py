@@ -6,6 +6,14 @@ import tempfile
 from ...contract import Unsupported
 from . import program as programs
 
+#: In a variant, behind the way: the model is compiled with ``jit_compile=True``.
+JIT = "jit_compile"
+
+
+def way_of(variant):
+    """Return the way to save in which a variant asks for a model."""
+    return variant.partition(JIT)[0].strip(" +")
+
 
 def reloaded(program, way, trust):
     """Return the program of what comes back; ``way`` is empty for a ``.keras`` file."""
