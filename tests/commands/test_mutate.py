@@ -72,6 +72,9 @@ def facts() -> Facts:
         "root_causes": root_causes(FINDINGS, {"precision": 7}),
         "curves": [{**curve, "failed_at": 9, "failures": 2, "strategy": "genetic", "curve": [[6, 0.5], [10, 1e300]]}],
     }
+    outside = {"negative variance": 4, "inputs out of range": 2}
+    failed = {"model": "small", "goal": "nan", "level": "weight", "failed": 9, "judged": 2, "dropped": 1}
+    tables |= {"individuals": [{**failed, "outside": outside}], "weightless": ["onnxruntime"]}
     fraction = {
         "variants": 4,
         "variants_of_protocol": 500,
@@ -97,6 +100,20 @@ def test_a_strategy_without_a_search_has_a_dash() -> None:
     shown = view(facts())
     assert shown is not None
     assert shown.grids[0].rows[0] == ["small", "a / b", "3", "2", "1", "-", "-"]
+
+
+def test_individuals_that_failed_are_counted_by_what_lies_outside() -> None:
+    shown = view(facts())
+    assert shown is not None
+    (grid,) = [grid for grid in shown.grids if "negative variance" in grid.columns]
+    assert grid.rows == [["small", "nan", "weight", "9", "2", "1", "4", "2"]]
+
+
+def test_where_no_weights_are_moved_is_said() -> None:
+    shown = view(facts())
+    assert shown is not None
+    (line,) = [line for line in shown.lines if "move inputs alone" in line]
+    assert "onnxruntime" in line
 
 
 def test_searches_say_how_far_they_came() -> None:

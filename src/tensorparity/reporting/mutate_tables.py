@@ -44,7 +44,7 @@ def view(facts: Facts) -> MutateView | None:
     tables: Mapping[str, Json] | None = facts.stats.get("tables")
     if tables is None or "table1" not in tables:
         return None
-    made = (_table1, _searches, _table2, _table3, _table4, _figure4, _reactions)
+    made = (_table1, _searches, _individuals, _table2, _table3, _table4, _figure4, _reactions)
     grids = [grid for make in made if (grid := make(tables)) is not None and grid.rows]
     return MutateView(grids, notes(facts.stats), curves_of(tables.get("curves", ())))
 
@@ -95,6 +95,24 @@ def _reached(searches: Sequence[Mapping[str, Json]]) -> tuple[str, str, str]:
     """The best fitness of the first generations and of the last ones, and how many individuals failed."""
     first, last = (max((float(one["curve"][at][1]) for one in searches if one["curve"]), default=0.0) for at in (0, -1))
     return f"{first:.3g}", f"{last:.3g}", str(sum(one["failures"] for one in searches))
+
+
+def _individuals(tables: Mapping[str, Json]) -> Grid:
+    """What failed in a search and lies outside of what users have is nobody's fault: counted by what lies outside."""
+    rows = tables.get("individuals") or ()
+    causes = list(dict.fromkeys(cause for row in rows for cause in row["outside"]))
+    made = [
+        [
+            *(row[name] for name in ("model", "goal", "level")),
+            *(str(row[name]) for name in ("failed", "judged", "dropped")),
+            *(str(row["outside"].get(cause, 0)) for cause in causes),
+        ]
+        for row in rows
+    ]
+    columns = ["model", "goal", "level", "failed", "judged", "not kept", *causes]
+    return Grid(
+        "Individuals that failed: judged within the data's range, else counted by what is outside", columns, made
+    )
 
 
 def _table2(tables: Mapping[str, Json]) -> Grid:
@@ -154,6 +172,9 @@ def notes(stats: Mapping[str, Json]) -> list[str]:
         aside = ", ".join(f"{count} {name}" for name, count in causes["set_aside"].items())
         lines.append(f"Root causes, distinct (layer, parameters) by class: {split}")
         lines += [f"Counted only, for nobody is to blame: {aside}"] if aside else []
+    weightless = stats.get("tables", {}).get("weightless")
+    if weightless:
+        lines.append(f"Weights are part of the model on {', '.join(weightless)}: searches there move inputs alone")
     fraction = stats.get("fraction")
     if fraction:
         lines.append(

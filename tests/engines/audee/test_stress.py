@@ -13,7 +13,8 @@ from tensorparity.core.engine import Result
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.jsontext import Json
 from tensorparity.core.oracle import Setup
-from tensorparity.engines.audee.stress import StressEngine, StressSettings, _Run, data_range
+from tensorparity.engines.audee.stress import StressEngine, StressSettings, _Run
+from tensorparity.generators.search.bounds import data_range
 from tensorparity.operators.reference.evaluate import draw_weights
 from tensorparity.reporting.words import under_stress
 from tensorparity.targets.catalogue import traits_of

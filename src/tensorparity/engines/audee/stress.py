@@ -19,6 +19,7 @@ from ...core.evolution import SearchSettings
 from ...core.graph import LayerGraph
 from ...core.jsontext import Json
 from ...core.traits import Traits
+from ...generators.search.bounds import data_range
 from ...generators.search.exposed import ExposedModel, expose, expose_file, without_embeddings
 from ...generators.search.genetic import BOTH, INPUT, Bounds, Search
 from ...oracles.audee import MEASURES, TOP_LAYER
@@ -212,11 +213,6 @@ def _level(model: ExposedModel, pair: tuple[str, str], settings: StressSettings,
     """Weights are moved only where both targets take them apart from the model, and only if the user allows it."""
     able = isinstance(model.graph, LayerGraph) and all(runs_populations(traits[target]) for target in pair)
     return BOTH if settings.tolerance and able else INPUT
-
-
-def data_range(inputs: Arrays) -> dict[str, tuple[float, float]]:
-    """By input, the least and the greatest number of the data."""
-    return {name: (float(array.min()), float(array.max())) for name, array in inputs.items() if array.size}
 
 
 def _rows(inputs: Arrays) -> int:

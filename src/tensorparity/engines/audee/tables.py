@@ -16,9 +16,10 @@ import numpy as np
 from ...core.engine import Result
 from ...core.jsontext import Json
 from ...generators.mutation.variants import Variant
+from ...generators.search.bounds import CAUSES
 from ...generators.search.genetic import INPUT
 from ...oracles.audee import ACCUSED, LABELS, NAN_LAYERS, TOP_RATE
-from .searches import SearchRun
+from .searches import UNFINISHED, UNSEEN, SearchRun
 from .seeds import SeedModel
 from .settings import INCONSISTENCY, NET
 
@@ -51,6 +52,7 @@ class AudeeTally:
         self._reactions: Counter[tuple[str, str]] = Counter()
         self._rates: dict[tuple[str, bool], list[float]] = {}
         self._accused: dict[str, list[list[float]]] = {}
+        self._failed: dict[tuple[str, str, str], Counter[str]] = {}
         self.curves: list[Json] = []
 
     def begin(self, model: SeedModel) -> None:
@@ -90,6 +92,8 @@ class AudeeTally:
     def count_search(self, run: SearchRun) -> None:
         """Count a search that is over."""
         self.curves.append(run.curve())
+        failed = self._failed.setdefault((run.model, run.goal, run.search.level), Counter())
+        failed.update({"failed": run.failures, "judged": run.judged, "dropped": run.dropped, **run.outside})
         if run.goal == INCONSISTENCY:
             name = "|".join(run.targets)
             self._searches[run.model, name, run.search.level] += 1
@@ -110,6 +114,7 @@ class AudeeTally:
             "table2": self._table2(),
             "table3": self._table3(),
             "figure4": self._figure4(),
+            "individuals": self._individuals(),
             "reactions": self._table_of_reactions(),
             "endings": {f"{target} {status}": count for (target, status), count in sorted(self._endings.items())},
             "curves": list(self.curves),
@@ -168,6 +173,16 @@ class AudeeTally:
         for (model, inconsistent), rates in sorted(self._rates.items()):
             quantiles = [float(value) for value in np.quantile(rates, _QUANTILES)]
             found.append({"model": model, "inconsistent": inconsistent, "cases": len(rates), "quantiles": quantiles})
+        return found
+
+    def _individuals(self) -> list[Json]:
+        """What became of the individuals that failed: judged, dropped, or outside of what users have, by cause."""
+        found: list[Json] = []
+        for (model, goal, level), counts in self._failed.items():
+            if any(counts.values()):
+                own = {name: counts[name] for name in ("failed", "judged", "dropped")}
+                outside = {cause: counts[cause] for cause in (*CAUSES, UNFINISHED, UNSEEN)}
+                found.append({"model": model, "goal": goal, "level": level, **own, "outside": outside})
         return found
 
     def _table_of_reactions(self) -> list[Json]:
