@@ -74,7 +74,9 @@ def with_places(suspicion: Suspicion, places: Sequence[Place]) -> Suspicion:
 def evidence_of(places: Sequence[Place]) -> Evidence:
     """What is said of the places of one layer."""
     guilty = [{"parameter": place.parameter, "values": place.clearing} for place in places if place.parameter]
-    return observed("guilty-parameters", guilty=guilty, tried=sum(len(place.tried) for place in places))
+    tried = next((place.tried for place in places if place.tried), ())
+    fails = [{"parameter": one.parameter, "value": one.value} for one in places[0].failing] if places else []
+    return observed("guilty-parameters", guilty=guilty, tried=len(tried), fails=fails)
 
 
 def _has_guilty_layer(suspicion: Suspicion) -> bool:

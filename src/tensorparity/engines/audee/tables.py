@@ -18,7 +18,7 @@ from ...core.jsontext import Json
 from ...generators.mutation.variants import Variant
 from ...generators.search.bounds import CAUSES
 from ...generators.search.genetic import INPUT
-from ...oracles.audee import ACCUSED, LABELS, NAN_LAYERS, TOP_RATE
+from ...oracles.audee_looking import ACCUSED, LABELS, NAN_LAYERS, TOP_RATE
 from .searches import UNFINISHED, UNSEEN, SearchRun
 from .seeds import SeedModel
 from .settings import INCONSISTENCY, NET
