@@ -68,7 +68,7 @@ def facts() -> Facts:
         "table3": [{"model": "small", "target": "a", "net": 1, "searched": 2, "nan": 1, "evaluations": 40.0}],
         "table4": bug_table(FINDINGS, ("a", "b")),
         "figure4": [{"model": "small", "inconsistent": True, "cases": 2, "quantiles": [1.0, 2.0, 3.0, 4.0, 5.0]}],
-        "reactions": [{"target": "a", "refuses": 1, "raises-raw": 0, "accepts": 0, "dies": 0}],
+        "reactions": [{"target": "a", "refuses": 1, "raises-raw": 0, "accepts": 0, "dies": 0, "hangs": 3}],
         "root_causes": root_causes(FINDINGS, {"precision": 7}),
         "curves": [{**curve, "failed_at": 9, "failures": 2, "strategy": "genetic", "curve": [[6, 0.5], [10, 1e300]]}],
     }
@@ -107,6 +107,13 @@ def test_individuals_that_failed_are_counted_by_what_lies_outside() -> None:
     assert shown is not None
     (grid,) = [grid for grid in shown.grids if "negative variance" in grid.columns]
     assert grid.rows == [["small", "nan", "weight", "9", "2", "1", "4", "2"]]
+
+
+def test_who_hangs_on_invalid_values_is_in_the_table() -> None:
+    shown = view(facts())
+    assert shown is not None
+    (grid,) = [grid for grid in shown.grids if "hung" in grid.columns]
+    assert grid.rows == [["a", "1", "0", "0", "0", "3"]]
 
 
 def test_where_no_weights_are_moved_is_said() -> None:

@@ -153,13 +153,13 @@ def _figure4(tables: Mapping[str, Json]) -> Grid:
 
 
 def _reactions(tables: Mapping[str, Json]) -> Grid:
-    names = ("refuses", "raises-raw", "accepts", "dies")
+    names = ("refuses", "raises-raw", "accepts", "dies", "hangs")
     rows = [
-        [row["target"], *(str(row[name]) for name in names)]
+        [row["target"], *(str(row.get(name, 0)) for name in names)]
         for row in tables.get("reactions") or ()
-        if any(row[name] for name in names)
+        if any(row.get(name) for name in names)
     ]
-    columns = ["target", "refused clearly", "raised raw", "accepted", "died"]
+    columns = ["target", "refused clearly", "raised raw", "accepted", "died", "hung"]
     return Grid("How invalid values are taken", columns, rows)
 
 

@@ -24,7 +24,7 @@ from .seeds import SeedModel
 from .settings import INCONSISTENCY, NET
 
 #: How the targets take an invalid value: measures of the oracle ``invalid_value``.
-REACTIONS = ("refuses", "raises-raw", "accepts", "dies")
+REACTIONS = ("refuses", "raises-raw", "accepts", "dies", "hangs")
 _QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
