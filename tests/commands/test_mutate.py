@@ -139,6 +139,15 @@ def test_guilty_parameters_are_pairs_of_their_own() -> None:
     assert root_causes((told, FINDINGS[0]), {})["pairs"]["defect"] == 1
 
 
+def test_a_function_counts_for_the_layer_whose_parameters_are_guilty() -> None:
+    own = {"guilty": [{"parameter": "padding", "values": ["valid"]}], "tried": 3}
+    layer = replace(FINDINGS[3], diagnosis=Diagnosis(Class.DEFECT, ("b",), api="keras.layers.Conv2D"))
+    told = (observed("guilty-parameters", **own), observed("guilty-parameters", **own, layer="keras.layers.Conv2D"))
+    function = Diagnosis(Class.DEFECT, ("b",), api="keras.ops.conv", evidence=(told[1],))
+    both = (replace(layer, diagnosis=replace(layer.diagnosis, evidence=(told[0],))), replace(layer, diagnosis=function))
+    assert root_causes(both, {})["pairs"]["defect"] == 1
+
+
 def test_the_page_has_the_tables_and_the_curves() -> None:
     page = render_html(facts())
     assert "Table 1: inconsistencies by strategy" in page

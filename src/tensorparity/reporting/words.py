@@ -794,9 +794,11 @@ def _guilty_parameters(data: Data) -> str:
     guilty = [f"{one['parameter']} ({_cleared_by(one['values'])})" for one in data["guilty"]]
     fails = [f"{one['parameter']} {_value(one['value'])}" for one in data.get("fails", ())]
     failing = f"; it fails in another way with {', '.join(fails)}" if fails else ""
+    of = f" of {data['layer']}" if data.get("layer") else ""
     if not guilty:
-        return f"no parameter alone is guilty: it stays with each of {data['tried'] - len(fails)} other values{failing}"
-    return f"guilty parameters: {'; '.join(guilty)}{failing}"
+        left = data["tried"] - len(fails)
+        return f"no parameter{of} alone is guilty: it stays with each of {left} other values{failing}"
+    return f"guilty parameters{of}: {'; '.join(guilty)}{failing}"
 
 
 def _cleared_by(values: Json) -> str:
