@@ -38,15 +38,23 @@ def realistic_bounds(graph: LayerGraph, weights: Arrays, inputs: Mapping[str, Li
 
 
 def data_range(inputs: Arrays) -> dict[str, Limits]:
-    """By input, the least and the greatest number of the data."""
-    return {name: (float(array.min()), float(array.max())) for name, array in inputs.items() if array.size}
+    """By input, the least and the greatest number of the data; of a table, those of every column."""
+    found: dict[str, Limits] = {}
+    for name, array in inputs.items():
+        if array.ndim == 2 and len(array) > 1:
+            found[name] = (np.asarray(array.min(axis=0)), np.asarray(array.max(axis=0)))
+        elif array.size:
+            found[name] = (float(array.min()), float(array.max()))
+    return found
 
 
 def range_of_model(graph: LayerGraph, weights: Arrays, inputs: Arrays) -> dict[str, Limits]:
     """The range of what a search moves: of the inputs, or of what embeddings give for the words that there are."""
     movable = movable_inputs(graph, inputs)
     few = {name: array if name in movable else np.unique(array)[None] for name, array in inputs.items()}
-    return data_range(without_embeddings(graph, weights, few)[2])
+    behind, _, given = without_embeddings(graph, weights, few)
+    moved = movable_inputs(behind, given)
+    return data_range({name: array for name, array in given.items() if name in moved})
 
 
 def why_outside(case: Case, before: Arrays, bounds: Bounds) -> str:

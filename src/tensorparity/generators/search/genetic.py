@@ -23,11 +23,13 @@ from .exposed import ExposedModel, movable_inputs
 __all__ = ["BOTH", "GENETIC", "INPUT", "LEVELS", "RANDOM", "WEIGHT", "Bounds", "Limits", "NothingToMove", "Search"]
 __all__ += ["SearchSettings"]
 
-#: The least and the greatest value of an array.
-Limits = tuple[float, float]
+#: The least and the greatest value of an array, or of each of its columns.
+Limits = tuple[float | Array, float | Array]
 
 INPUT, WEIGHT, BOTH = "input", "weight", "input+weight"
 LEVELS = (INPUT, WEIGHT, BOTH)
+#: The standard deviation of numbers that are spread evenly over a range of one.
+_OF_UNIFORM = 12**-0.5
 #: The tables of noise of inputs and of weights; one each for all searches, for they take a second to draw.
 _INPUT_TABLE, _WEIGHT_TABLE = 1, 2
 
@@ -146,5 +148,12 @@ def _ranges(
     for name, array in arrays.items():
         low, high = bounds.get(name, (None, None))
         own = None if reach is None else reach * spread(array)
-        found[name] = GeneRange(scale * spread(array), low, high, own)
+        found[name] = GeneRange(scale * _wide(array, low, high), low, high, own)
     return found
+
+
+def _wide(array: Array, low: float | Array | None, high: float | Array | None) -> float | Array:
+    """What noise is measured by: of a table every column by its own range, for they have nothing in common."""
+    if isinstance(low, np.ndarray) and isinstance(high, np.ndarray):
+        return np.asarray((high.astype(np.float64) - low) * _OF_UNIFORM)
+    return spread(array)
