@@ -65,7 +65,11 @@ def facts() -> Facts:
         "table2": [
             {"model": "small", "networks": 2, "layers": 3, "accused": 1.5, "highlighted": 1.0, "innocent": 0.25}
         ],
-        "table3": [{"model": "small", "target": "a", "net": 1, "searched": 2, "nan": 1, "evaluations": 40.0}],
+        "table3": [{"model": "small", "target": "a", "net": 1, "searched": 2, "nan": 1, "evaluations": 40.0}]
+        + [
+            {"model": "resnet20-cifar10", "target": "a", "net": 0, "searched": 20, "repeats": 5, "nan": 12.4}
+            | {"evaluations": 80.0, "seconds": 1.25}
+        ],
         "table4": bug_table(FINDINGS, ("a", "b")),
         "figure4": [{"model": "small", "inconsistent": True, "cases": 2, "quantiles": [1.0, 2.0, 3.0, 4.0, 5.0]}],
         "reactions": [{"target": "a", "refuses": 1, "raises-raw": 0, "accepts": 0, "dies": 0, "hangs": 3}],
@@ -107,6 +111,25 @@ def test_individuals_that_failed_are_counted_by_what_lies_outside() -> None:
     assert shown is not None
     (grid,) = [grid for grid in shown.grids if "negative variance" in grid.columns]
     assert grid.rows == [["small", "nan", "weight", "9", "2", "1", "4", "2"]]
+
+
+def test_the_papers_figures_stand_beside_ours() -> None:
+    shown = view(facts())
+    assert shown is not None
+    grids = {grid.title.partition(":")[0]: grid.rows for grid in shown.grids}
+    assert grids["Table 3"][1] == [
+        *("resnet20-cifar10", "a", "0", "20", "12.4", "1.25", "80", "5"),
+        "17.5 in 10.61, 17.4 in 16.17",
+    ]
+    assert [[row[0], *row[-2:]] for row in grids["Table 4"]] == [
+        ["crash", "2", "13"],
+        ["inconsistency", "1", "5"],
+        ["nan", "1", "8"],
+        ["all", "4", "26"],
+    ]
+    assert ["all (paper: 1,145)", "inconsistent", "2"] in [row[:3] for row in grids["Figure 4"]]
+    assert ["all (paper: 1,332)", "consistent", "0"] in [row[:3] for row in grids["Figure 4"]]
+    assert any("68 bugs and 83 implementation differences of 151, and 20" in line for line in shown.lines)
 
 
 def test_who_hangs_on_invalid_values_is_in_the_table() -> None:

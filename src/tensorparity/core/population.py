@@ -43,7 +43,7 @@ class GeneRange:
 
     def to_json(self) -> Json:
         """Of weights, whose individuals are made in a worker; they have no columns."""
-        return [self.scale, self.low, self.high, self.reach]  # type: ignore[list-item]
+        return [self.scale, self.low, self.high, self.reach]
 
     @classmethod
     def from_json(cls, data: Json) -> GeneRange:

@@ -214,12 +214,21 @@ def fix(case: Case, node: Node, nodes: Mapping[str, Array], tried: tuple[TriedVa
     for one in tried:
         if one.outcome == CLEARS and (fixed := _with_value(case, node, one)) is not None:
             return fixed
+    right = _right_output(case, node, nodes)
+    return None if right is None else _cut(case, graph, node, np.asarray(right, np.float32))
+
+
+def _right_output(case: Case, node: Node, nodes: Mapping[str, Array]) -> Array | None:
+    """The reference's output, else that of one target; None where somebody reads another one of several."""
+    graph = case.subject
+    assert isinstance(graph, LayerGraph)
+    if any(_is_more(ref, node) for own in graph.nodes for ref in own.inputs):
+        return None
     try:
         given = node_inputs(graph, node, case.inputs, nodes)
-        (right, *more) = (item.value for item in evaluate_node(node, given, case.weights, dtype=case.procedure.dtype))
+        return evaluate_node(node, given, case.weights, dtype=case.procedure.dtype)[0].value
     except (KeyError, ValueError, ShapeError, TensorParityError):
-        right, more = nodes.get(node.key), [ref for own in graph.nodes for ref in own.inputs if _is_more(ref, node)]
-    return None if more or right is None else _cut(case, graph, node, np.asarray(right, np.float32))
+        return nodes.get(node.key)
 
 
 def _is_more(ref: Ref, node: Node) -> bool:

@@ -181,3 +181,28 @@ def test_where_weights_are_part_of_the_model_inputs_are_searched(levels: tuple[s
 def test_nan_is_searched_for_on_every_target() -> None:
     found = planned(("input+weight",), ("nan",))
     assert found == {("keras:torch",): ["input+weight"], ("onnxruntime",): ["input"]}
+
+
+def test_nan_is_counted_by_network_and_time_as_the_mean_of_all_repeats() -> None:
+    """Two networks, of which one has NaN in two repeats of three, the other in none."""
+    tally = AudeeTally((TARGET,))
+    tally.begin(model())
+    for variant, failed_after in (("one", 2.0), ("one", 4.0), ("one", None), *(("other", None),) * 3):
+        run = search("weight")
+        run.model, run.variant = "small", variant
+        run.failed_at, run.failed_after = (None if failed_after is None else 10), failed_after
+        tally.count_search(run)
+    (row,) = tally.to_json()["table3"]  # type: ignore[misc]
+    assert (row["searched"], row["repeats"], row["nan"], row["seconds"]) == (2, 3, pytest.approx(2 / 3), 3.0)  # type: ignore[index]
+
+
+def test_the_time_until_nan_is_what_the_target_worked() -> None:
+    run = search("input", scale=5.0)
+    assert run.ask().oracles == ("population", "elapsed")
+    cases = len(run.search.evolution.children)
+    for nan in (0.0, 1.0, 1.0):
+        measures = {"logits-range": {TARGET: [1.0] * cases}, "nan": {TARGET: [nan] * cases}, "elapsed": {TARGET: [1.5]}}
+        run.tell(Result(0, "", measures=measures))
+        run.ask()
+        cases = len(run.search.evolution.children)
+    assert (run.failed_after, run.spent) == (3.0, 4.5)

@@ -36,6 +36,8 @@ class SearchRun:
         model: the seed model's name; ``variant`` the network's.
         generations: it ends after so many.
         seconds: it ends once its targets have worked so long on it, the slower one counting; None without a limit.
+        spent: how long they have worked; measured where there is a limit, and of searches for NaN (Table 3).
+        failed_after: how long they had worked when the first individual failed.
         first_failure: it ends with the first failure.
         bounds: what fails within them is judged, the rest is counted by what lies outside.
         kept: how many are judged at most.
@@ -58,6 +60,7 @@ class SearchRun:
     spent: float = 0.0
     failures: int = 0
     failed_at: int | None = None
+    failed_after: float | None = None
     broken: bool = False
     judged: int = 0
     dropped: int = 0
@@ -72,7 +75,7 @@ class SearchRun:
 
     def ask(self) -> Ask:
         """The next generation; its time is told with its result, so that the search ends alike when it is resumed."""
-        oracles = (POPULATION,) if self.seconds is None else (POPULATION, ELAPSED)
+        oracles = (POPULATION,) if self.seconds is None and self.goal == INCONSISTENCY else (POPULATION, ELAPSED)
         return Ask(self.search.next_case(), self.targets, oracles, counted=False)
 
     def individuals(self) -> list[Ask]:
@@ -94,6 +97,7 @@ class SearchRun:
         self.search.tell(fitness)
         if failed and self.failed_at is None:
             self.failed_at = before + failed[0] + 1
+            self.failed_after = self.spent
         self.failures += len(failed)
 
     def _fitness(self, result: Result) -> tuple[Sequence[float] | None, list[int]]:

@@ -46,8 +46,8 @@ class AudeeTally:
         self._inconsistent: Counter[tuple[str, str, str]] = Counter()
         self._searches: Counter[tuple[str, str, str]] = Counter()
         self._nan_nets: Counter[tuple[str, str]] = Counter()
-        self._nan_found: dict[tuple[str, str], list[int]] = {}
-        self._nan_searched: Counter[tuple[str, str]] = Counter()
+        self._nan_found: dict[tuple[str, str], list[tuple[int, float]]] = {}
+        self._nan_searched: dict[tuple[str, str], Counter[str]] = {}
         self._endings: Counter[tuple[str, str]] = Counter()
         self._reactions: Counter[tuple[str, str]] = Counter()
         self._rates: dict[tuple[str, bool], list[float]] = {}
@@ -101,9 +101,10 @@ class AudeeTally:
             self._inconsistent[run.model, name, run.search.level] += found
             return
         (target,) = run.targets
-        self._nan_searched[run.model, target] += 1
+        self._nan_searched.setdefault((run.model, target), Counter())[run.variant] += 1
         if run.failed_at is not None:
-            self._nan_found.setdefault((run.model, target), []).append(run.failed_at)
+            hit = (run.failed_at, run.failed_after or 0.0)
+            self._nan_found.setdefault((run.model, target), []).append(hit)
 
     # What is printed
 
@@ -152,17 +153,22 @@ class AudeeTally:
         return found
 
     def _table3(self) -> list[Json]:
+        """Networks with NaN, the mean of all repeats, and the mean time until the first one."""
         found: list[Json] = []
         for model, target in itertools.product(self._models, self._targets):
             hits = self._nan_found.get((model, target), [])
+            searched = self._nan_searched.get((model, target), Counter())
+            repeats = max(searched.values(), default=1)
             found.append(
                 {
                     "model": model,
                     "target": target,
                     "net": self._nan_nets[model, target],
-                    "searched": self._nan_searched[model, target],
-                    "nan": len(hits),
-                    "evaluations": float(np.median(hits)) if hits else None,
+                    "searched": len(searched),
+                    "repeats": repeats,
+                    "nan": len(hits) / repeats,
+                    "evaluations": float(np.median([count for count, _ in hits])) if hits else None,
+                    "seconds": float(np.mean([seconds for _, seconds in hits])) if hits else None,
                 }
             )
         return found

@@ -206,8 +206,8 @@ class Preparation:
             for suspicion, prepared in self._explained_or_reduced(heads):
                 done[id(suspicion)] = self._seen[_alike(suspicion)] = prepared
         repeated = {id(s) for s in reducible} - set(done)
-        prepared = [done.get(id(s)) or (self._again(s) if id(s) in repeated else Prepared(s, s)) for s in suspicions]
-        return [self._with_parameters(item) for item in prepared]
+        every = [done.get(id(s)) or (self._again(s) if id(s) in repeated else Prepared(s, s)) for s in suspicions]
+        return [self._with_parameters(item) for item in every]
 
     def _with_parameters(self, item: Prepared) -> Prepared:
         """What was not reduced still names the guilty parameters of its layer, while there is time for that."""
