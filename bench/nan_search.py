@@ -24,7 +24,7 @@ from tensorparity.core.runner import run_case
 from tensorparity.generators.mutation.variants import valid_variant
 from tensorparity.generators.search.bounds import realistic_bounds
 from tensorparity.generators.search.genetic import BOTH, SearchSettings
-from tensorparity.oracles.audee import first_nan
+from tensorparity.oracles.audee_looking import first_nan
 from tensorparity.targets.runner import LocalRunner, RunnerSettings, open_runner
 
 SETTINGS = SearchSettings(size=32, parents=4, scale=0.3)

@@ -65,13 +65,20 @@ def facts() -> Facts:
         "table2": [
             {"model": "small", "networks": 2, "layers": 3, "accused": 1.5, "highlighted": 1.0, "innocent": 0.25}
         ],
-        "table3": [{"model": "small", "target": "a", "net": 1, "searched": 2, "nan": 1, "evaluations": 40.0}],
+        "table3": [{"model": "small", "target": "a", "net": 1, "searched": 2, "nan": 1, "evaluations": 40.0}]
+        + [
+            {"model": "resnet20-cifar10", "target": "a", "net": 0, "searched": 20, "repeats": 5, "nan": 12.4}
+            | {"evaluations": 80.0, "seconds": 1.25}
+        ],
         "table4": bug_table(FINDINGS, ("a", "b")),
         "figure4": [{"model": "small", "inconsistent": True, "cases": 2, "quantiles": [1.0, 2.0, 3.0, 4.0, 5.0]}],
-        "reactions": [{"target": "a", "refuses": 1, "raises-raw": 0, "accepts": 0, "dies": 0}],
+        "reactions": [{"target": "a", "refuses": 1, "raises-raw": 0, "accepts": 0, "dies": 0, "hangs": 3}],
         "root_causes": root_causes(FINDINGS, {"precision": 7}),
         "curves": [{**curve, "failed_at": 9, "failures": 2, "strategy": "genetic", "curve": [[6, 0.5], [10, 1e300]]}],
     }
+    outside = {"negative variance": 4, "inputs out of range": 2}
+    failed = {"model": "small", "goal": "nan", "level": "weight", "failed": 9, "judged": 2, "dropped": 1}
+    tables |= {"individuals": [{**failed, "outside": outside}], "weightless": ["onnxruntime"]}
     fraction = {
         "variants": 4,
         "variants_of_protocol": 500,
@@ -99,6 +106,46 @@ def test_a_strategy_without_a_search_has_a_dash() -> None:
     assert shown.grids[0].rows[0] == ["small", "a / b", "3", "2", "1", "-", "-"]
 
 
+def test_individuals_that_failed_are_counted_by_what_lies_outside() -> None:
+    shown = view(facts())
+    assert shown is not None
+    (grid,) = [grid for grid in shown.grids if "negative variance" in grid.columns]
+    assert grid.rows == [["small", "nan", "weight", "9", "2", "1", "4", "2"]]
+
+
+def test_the_papers_figures_stand_beside_ours() -> None:
+    shown = view(facts())
+    assert shown is not None
+    grids = {grid.title.partition(":")[0]: grid.rows for grid in shown.grids}
+    assert grids["Table 3"][1] == [
+        *("resnet20-cifar10", "a", "0", "20", "12.4", "1.25", "80", "5"),
+        "17.5 in 10.61, 17.4 in 16.17",
+    ]
+    assert [[row[0], *row[-2:]] for row in grids["Table 4"]] == [
+        ["crash", "2", "13"],
+        ["inconsistency", "1", "5"],
+        ["nan", "1", "8"],
+        ["all", "4", "26"],
+    ]
+    assert ["all (paper: 1,145)", "inconsistent", "2"] in [row[:3] for row in grids["Figure 4"]]
+    assert ["all (paper: 1,332)", "consistent", "0"] in [row[:3] for row in grids["Figure 4"]]
+    assert any("68 bugs and 83 implementation differences of 151, and 20" in line for line in shown.lines)
+
+
+def test_who_hangs_on_invalid_values_is_in_the_table() -> None:
+    shown = view(facts())
+    assert shown is not None
+    (grid,) = [grid for grid in shown.grids if "hung" in grid.columns]
+    assert grid.rows == [["a", "1", "0", "0", "0", "3"]]
+
+
+def test_where_no_weights_are_moved_is_said() -> None:
+    shown = view(facts())
+    assert shown is not None
+    (line,) = [line for line in shown.lines if "move inputs alone" in line]
+    assert "onnxruntime" in line
+
+
 def test_searches_say_how_far_they_came() -> None:
     shown = view(facts())
     assert shown is not None
@@ -113,6 +160,15 @@ def test_guilty_parameters_are_pairs_of_their_own() -> None:
     told = replace(one, diagnosis=replace(diagnosis, evidence=(said,)))
     assert root_causes((one, told), {})["pairs"]["defect"] == 2, "what reduction left is another pair"
     assert root_causes((told, FINDINGS[0]), {})["pairs"]["defect"] == 1
+
+
+def test_a_function_counts_for_the_layer_whose_parameters_are_guilty() -> None:
+    own = {"guilty": [{"parameter": "padding", "values": ["valid"]}], "tried": 3}
+    layer = replace(FINDINGS[3], diagnosis=Diagnosis(Class.DEFECT, ("b",), api="keras.layers.Conv2D"))
+    told = (observed("guilty-parameters", **own), observed("guilty-parameters", **own, layer="keras.layers.Conv2D"))
+    function = Diagnosis(Class.DEFECT, ("b",), api="keras.ops.conv", evidence=(told[1],))
+    both = (replace(layer, diagnosis=replace(layer.diagnosis, evidence=(told[0],))), replace(layer, diagnosis=function))
+    assert root_causes(both, {})["pairs"]["defect"] == 1
 
 
 def test_the_page_has_the_tables_and_the_curves() -> None:

@@ -49,6 +49,22 @@ def test_variants_and_searches_of_a_users_model(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["zoo:transformer", "app:MobileNetV2"])
+def test_the_transformer_and_applications_are_mutated_and_searched(
+    tensorparity: Any, folder: Path, valid: Callable[[Any], Any], name: str
+) -> None:
+    out = folder / name.replace(":", "-")
+    options = ("--variants", 2, "--invalid", 0.5, "--level", "input", "--inputs", 2, "--generations", 2)
+    small = ("--population", 4, "--parents", 2, "--no-reduce", "--targets", "keras:torch,keras:tensorflow")
+    mutated = tensorparity("mutate", "--seed-model", name, *options, *small, "--format", "json", "--out", out)
+    assert mutated.code in (0, 1), mutated.stderr
+    tables = valid(mutated.document)["stats"]["tables"]
+    (counts,) = tables["models"].values()
+    assert (counts["valid"], counts["invalid"]) == (1, 1)
+    assert counts["layers"] > 5
+
+
+@pytest.mark.slow
 def test_a_fault_is_found_and_blamed_on_its_parameter(
     tensorparity: Any, model: Path, folder: Path, valid: Callable[[Any], Any]
 ) -> None:

@@ -11,10 +11,12 @@ from tensorparity.core.case import Case
 from tensorparity.core.engine import Ask
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Failure, Outcome, Status
-from tensorparity.core.place import CLEARS, PERSISTS, Place
+from tensorparity.core.place import CLEARS, FAILS, PERSISTS, Place, TriedValue, places_of
 from tensorparity.operators.reference.evaluate import draw_weights
 from tensorparity.operators.spec import Parameter
 from tensorparity.oracles.causal import EVERY, other_values, with_value
+from tensorparity.reporting.words import sentence
+from tensorparity.triage.guilty_parameters import evidence_of
 
 from ..examining import examiner_for
 
@@ -57,7 +59,9 @@ def test_the_parameter_that_switches_a_fault_on_is_guilty(fake_runner: Any) -> N
     runner = wrong_where(fake_runner(), lambda node: node.params.get("strides") == 2)
     found = places(runner, network())
     assert [(place.node, place.parameter) for place in found] == [("second#0", "strides")]
-    assert {one.outcome for one in found[0].tried} == {CLEARS}
+    assert {one.outcome for one in found[0].tried if one.parameter == "strides"} == {CLEARS}
+    assert found[0].clearing, "the values that end it"
+    assert {one.outcome for one in found[0].tried if one.parameter == "activation"} == {PERSISTS}
 
 
 def test_each_of_two_parameters_that_must_come_together_is_guilty(fake_runner: Any) -> None:
@@ -110,6 +114,42 @@ def test_a_value_that_clears_one_input_alone_clears_nothing(fake_runner: Any) ->
     case = Case(graph, inputs={"x": np.array([[1.0, -1.0, 0.5]], np.float32)}, weights=draw_weights(graph, rng))
     (place,) = places(runner, case)
     assert place.parameter == ""
+
+
+def test_a_value_that_fails_on_a_moved_input_clears_nothing(fake_runner: Any) -> None:
+    """Without its bias the layer is right on its own input, and raises on inputs that Algorithm 1 makes larger."""
+    runner = fake_runner()
+    right = runner.run_pairs
+
+    def run_pairs(pairs: Any, **how: Any) -> list[Outcome]:
+        found = []
+        for case, target in pairs:
+            largest = max((float(np.abs(array).max()) for array in case.inputs.values()), default=0.0)
+            dense = [node for node in getattr(case.subject, "nodes", ()) if node.op == "Dense"]
+            wrong = [node for node in dense if node.params.get("use_bias", True)]
+            runner.planted = {"fake:b": {node.layer: lambda y: y + np.float32(0.5) for node in wrong}}
+            lost = target == "fake:b" and dense and not wrong and largest > 1.5
+            refused = Outcome(target, Status.RAISED, failure=Failure("RuntimeError", "too large"))
+            found.append(refused if lost else right([(case, target)], **how)[0])
+        return found
+
+    runner.run_pairs = run_pairs
+    build = GraphBuilder()
+    graph = build.build(build.add("Dense", build.input("x", (3,)), name="d", units=2))
+    rng = np.random.default_rng(0)
+    case = Case(graph, inputs={"x": np.array([[1.0, -1.0, 0.5]], np.float32)}, weights=draw_weights(graph, rng))
+    (place,) = places(runner, case)
+    assert place.parameter == ""
+    assert ("use_bias", False) in [(one.parameter, one.value) for one in place.failing]
+
+
+def test_values_of_innocent_parameters_are_kept_beside_the_guilty_one() -> None:
+    tried = (TriedValue("padding", "valid", CLEARS), TriedValue("strides", 2, FAILS))
+    (place,) = places_of("l#0", tried)
+    assert (place.parameter, place.clearing, place.failing) == ("padding", ["valid"], [tried[1]])
+    said = evidence_of([place])
+    assert said.data["fails"] == [{"parameter": "strides", "value": 2}]
+    assert "it fails in another way with strides 2" in sentence(said)
 
 
 def test_a_value_that_only_the_accused_runs_clears_nothing(fake_runner: Any) -> None:

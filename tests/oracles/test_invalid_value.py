@@ -42,6 +42,10 @@ def crashed(target: str) -> Outcome:
     return Outcome(target, Status.CRASHED, failure=Failure("SIGFPE", "signal 8"))
 
 
+def hung(target: str) -> Outcome:
+    return Outcome(target, Status.TIMED_OUT, failure=Failure("deadline", "30 s of CPU time"))
+
+
 def clear(target: str) -> Outcome:
     return raised(target, "ValueError", "units must be a positive integer. Received: units=(2, 2)")
 
@@ -122,6 +126,21 @@ def test_dying_of_it_is_a_crash() -> None:
     assert (suspicion.kind, suspicion.diagnosis.suspects) == (Kind.CRASH, ("keras:torch",))
 
 
+@pytest.mark.parametrize("units", [(2, 2), 0])
+def test_never_coming_back_from_it_is_a_hang(units: Json) -> None:
+    """Also of what documentation rules out."""
+    found = judged(clear("keras:tensorflow"), clear("keras:jax"), hung("keras:torch"), units=units)
+    (suspicion,) = found.suspicions
+    assert (suspicion.kind, suspicion.diagnosis.suspects) == (Kind.HANG, ("keras:torch",))
+    assert found.measures["hangs"] == {"keras:torch": [1.0]}
+
+
+def test_where_all_hang_nobody_says_anything() -> None:
+    found = judged(*map(hung, TARGETS))
+    assert not found.suspicions
+    assert found.verdicts[0].judgement is Judgement.UNDECIDED
+
+
 @pytest.mark.parametrize(
     ("kind", "message", "is_clear"),
     [
@@ -139,6 +158,25 @@ def test_dying_of_it_is_a_crash() -> None:
         ("ZeroDivisionError", "integer division or modulo by zero", False),
         ("RuntimeError", "x.size() == 3 INTERNAL ASSERT FAILED, expected something", False),
         ("KeyError", "'units'", False),
+        ("ValueError", "not enough values to unpack (expected 2, got 1)", False),
+        ("ValueError", "too many values to unpack (expected 2)", False),
+        ("TypeError", "cannot unpack non-iterable int object", False),
+        ("TypeError", "__init__() missing 1 required positional argument: 'x'", False),
+        ("TypeError", "f() takes 2 positional arguments but 3 were given", False),
+        ("TypeError", "f() got an unexpected keyword argument 'dims'", False),
+        ("TypeError", "sequence item 0: expected str instance, int found", False),
+        ("TypeError", "can't multiply sequence by non-int of type 'float'", False),
+        ("TypeError", "'NoneType' object is not iterable", False),
+        ("TypeError", "'float' object cannot be interpreted as an integer", False),
+        ("TypeError", 'can only concatenate tuple (not "int") to tuple', False),
+        ("TypeError", "must be real number, not str", False),
+        ("TypeError", "list indices must be integers or slices, not float", False),
+        ("ValueError", "invalid literal for int() with base 10: 'two'", False),
+        ("ValueError", "cannot convert float NaN to integer", False),
+        ("TypeError", "only integer scalar arrays can be converted to a scalar index", False),
+        ("ValueError", "units must be real, not str", True),
+        ("ValueError", "Cannot convert '[2]' to a shape.", True),
+        ("RuntimeError", "Trying to create tensor with negative dimension -1: [-1, 3]", True),
     ],
 )
 def test_what_is_clear(kind: str, message: str, is_clear: bool) -> None:

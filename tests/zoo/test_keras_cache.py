@@ -102,6 +102,10 @@ class TestImdb:
         assert tokens[0].tolist() == [0] * 76 + [1, 13, 2, 23]
         assert tokens[1].tolist() == list(range(24, 104))
 
+    def test_all_test_inputs_up_to_ten_thousand_are_read(self, write: Callable[..., None]) -> None:
+        write(*([index % 9] for index in range(10_200)))
+        assert imdb().validation.count == 10_000
+
     def test_a_hostile_one_is_refused(self, write: Callable[..., None], folder: Path) -> None:
         write([1, 2], Evil())
         with pytest.raises(UsageError, match=r"imdb.npz cannot be read: it names \w+\.system, which is no array"):
@@ -130,6 +134,11 @@ class TestFashion:
         assert part.inputs["image"].shape == (3, 28, 28, 1)
         assert part.inputs["image"][0, 0, 3, 0] == np.float32(3 / 255)
         assert part.labels.tolist() == [9, 0, 5]
+
+    def test_all_test_inputs_up_to_ten_thousand_are_read(self, files: Path) -> None:
+        (files / "t10k-images-idx3-ubyte.gz").write_bytes(idx(np.zeros((10_200, 28, 28), np.uint8)))
+        (files / "t10k-labels-idx1-ubyte.gz").write_bytes(idx(np.zeros(10_200, np.uint8)))
+        assert fashion_mnist().validation.count == 10_000
 
     @pytest.mark.parametrize(
         "damaged",

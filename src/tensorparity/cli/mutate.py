@@ -112,6 +112,22 @@ def _engine(levels: tuple[str, ...], goals: tuple[str, ...], searched: int, prot
     help="Scale of the Cauchy noise, in standard deviations of what it changes.",
 )
 @click.option(
+    "--within",
+    type=click.Choice(["anything", "data"]),
+    default="anything",
+    show_default=True,
+    help="How far a search may go; data keeps inputs in the range of the data, and weights within three standard "
+    "deviations. What fails beyond that is counted by its cause and never filed.",
+)
+@click.option(
+    "--keep",
+    "kept",
+    type=click.IntRange(min=0),
+    default=3,
+    show_default=True,
+    help="Individuals that failed within these bounds and are judged, of each search; the others are counted.",
+)
+@click.option(
     "--fitness-layer",
     "watch",
     default="",

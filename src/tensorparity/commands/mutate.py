@@ -21,6 +21,7 @@ from ..core.errors import UsageError
 from ..core.jsontext import Json
 from ..core.oracle import Setup
 from ..engines.audee.engine import AudeeEngine
+from ..engines.audee.planning import check_layer
 from ..engines.audee.seeds import SeedModel
 from ..engines.audee.settings import AudeeSettings
 from ..operators.reference.rounding import K
@@ -214,7 +215,7 @@ def mutate(settings: MutateSettings, listener: Listener = silent) -> Mutated:
     """Run to the end and return what was found.
 
     Raises:
-        UsageError: for unknown targets or seed models.
+        UsageError: for unknown targets or seed models, or a layer that a seed model does not have.
         StoreError: if the store cannot be written.
     """
     began = time.monotonic()
@@ -231,6 +232,7 @@ def mutate(settings: MutateSettings, listener: Listener = silent) -> Mutated:
             seed, said = open_seed(
                 name, runner, settings.runner, settings.targets, settings.seed, settings.data, listener
             )
+            check_layer(seed, AudeeSettings.from_mapping(settings.engine()))
             seeds.append(seed.at_most(settings.audee.inputs))
             notes += said
             notes.append(f"{name}: {seeds[-1].instances} inputs")

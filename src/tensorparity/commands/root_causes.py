@@ -9,9 +9,8 @@ from ..core.evidence import Evidence
 from ..core.finding import Class, Diagnosis, Finding
 from ..core.jsontext import Json
 from ..core.verdict import Kind
+from ..triage.guilty_parameters import GUILTY_PARAMETERS
 
-#: The evidence of which parameters are guilty (``triage/guilty_parameters``).
-_GUILTY = "guilty-parameters"
 #: How the paper calls what a bug looks like, by our kinds.
 _BEHAVIOUR: Mapping[Kind, str] = {
     Kind.NAN: "nan",
@@ -37,11 +36,13 @@ def bug_table(findings: Sequence[Finding], targets: Sequence[str]) -> dict[str, 
 def _places(diagnosis: Diagnosis) -> list[tuple[str, str]]:
     """The layer with each of its guilty parameters; where nobody looked for them, with those that reduction left."""
     api = diagnosis.api or "a model"
-    looked = [said for said in diagnosis.evidence if isinstance(said, Evidence) and said.code == _GUILTY]
+    looked = [said for said in diagnosis.evidence if isinstance(said, Evidence) and said.code == GUILTY_PARAMETERS]
     if not looked:
         return [(api, ", ".join(sorted(diagnosis.parameters)))]
-    guilty = [str(one["parameter"]) for said in looked for one in said.data["guilty"]]
-    return [(api, name) for name in guilty] or [(api, "")]
+    guilty = [
+        (str(said.data.get("layer") or api), str(one["parameter"])) for said in looked for one in said.data["guilty"]
+    ]
+    return guilty or [(api, "")]
 
 
 def root_causes(findings: Sequence[Finding], blameless: Mapping[str, int]) -> dict[str, Json]:

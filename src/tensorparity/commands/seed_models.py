@@ -14,6 +14,9 @@ from ..targets.model_layers import read_model
 from ..targets.runner import LocalRunner, RunnerSettings
 from .sources.models import Context, open_source
 
+#: All test inputs that there are, up to the paper's number.
+ALL_INPUTS = 10_000
+
 
 def open_seed(
     text: str,
@@ -37,6 +40,7 @@ def open_seed(
     unknown = [node for node in graph.nodes if not has_layer(node.op)]
     if unknown:
         raise UsageError(f"{text} has layers that the catalogue does not: {unknown[0].op} ({unknown[0].layer})")
-    found: Data = source.pick_data(data, None, seed, {})
+    whole = data is not None or source.data is not None
+    found: Data = source.pick_data(data, ALL_INPUTS if whole else None, seed, {})
     notes = [f"{text}: {note}" for note in source.notes]
     return SeedModel(graph.name or text, graph, model.weights, found.inputs), notes

@@ -81,7 +81,7 @@ class Genes:
     def _measured(self, name: str, own: GeneRange) -> GeneRange:
         with np.errstate(all="ignore"):
             scale = self._scales[name] * spread(self.parents[name])
-        return replace(own, scale=scale) if np.isfinite(np.float32(scale)) else own
+        return replace(own, scale=scale) if np.isfinite(np.asarray(scale, np.float32)).all() else own
 
 
 class Evolution:

@@ -32,7 +32,7 @@ class Place:
     Args:
         node: its key in the graph.
         parameter: empty where none is guilty alone, or nobody tried.
-        tried: what other values came to.
+        tried: what other values came to, of all parameters of the layer: also those that fail in another way.
     """
 
     node: str
@@ -45,7 +45,12 @@ class Place:
     @property
     def clearing(self) -> list[Json]:
         """The values that end the failure."""
-        return [one.value for one in self.tried if one.outcome == CLEARS]
+        return [one.value for one in self.tried if one.outcome == CLEARS and one.parameter == self.parameter]
+
+    @property
+    def failing(self) -> list[TriedValue]:
+        """The values with which the layer crashes, is refused or gives NaN."""
+        return [one for one in self.tried if one.outcome == FAILS]
 
     def to_json(self) -> Json:
         return {"node": self.node, "parameter": self.parameter or None, "tried": [one.to_json() for one in self.tried]}
@@ -54,5 +59,4 @@ class Place:
 def places_of(node: str, tried: tuple[TriedValue, ...]) -> list[Place]:
     """One place per guilty parameter; the layer alone where no value of any of them clears it."""
     guilty = list(dict.fromkeys(one.parameter for one in tried if one.outcome == CLEARS))
-    found = [Place(node, name, tuple(one for one in tried if one.parameter == name)) for name in guilty]
-    return found or [Place(node, "", tried)]
+    return [Place(node, name, tried) for name in guilty or [""]]

@@ -31,17 +31,18 @@ class GeneRange:
     """How the genes of one array change.
 
     Args:
-        scale: of the Cauchy noise.
+        scale: of the Cauchy noise; of inputs also one for each column, as the bounds.
         low: no gene falls below it; None for no bound. ``high`` likewise.
         reach: no gene goes further than this from what it is in the case itself; None for no bound.
     """
 
-    scale: float
-    low: float | None = None
-    high: float | None = None
+    scale: float | Array
+    low: float | Array | None = None
+    high: float | Array | None = None
     reach: float | None = None
 
     def to_json(self) -> Json:
+        """Of weights, whose individuals are made in a worker; they have no columns."""
         return [self.scale, self.low, self.high, self.reach]
 
     @classmethod

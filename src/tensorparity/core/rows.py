@@ -5,7 +5,7 @@ A population of a search is one case with the individuals as rows. What fails is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -27,6 +27,11 @@ def row_count(case: Case, shared: Collection[str] = ()) -> int:
 def some_rows(case: Case, first: int, end: int, shared: Collection[str] = ()) -> Case:
     """The case with the rows from ``first`` to before ``end`` alone."""
     return _edited(case, shared, lambda array: array[first:end].copy())
+
+
+def these_rows(case: Case, rows: Sequence[int]) -> Case:
+    """The case with some of its rows alone, in this order."""
+    return _edited(case, (), lambda array: array[list(rows)])
 
 
 def one_row(case: Case, row: int, shared: Collection[str] = ()) -> Case:

@@ -3,7 +3,8 @@
 Layers are taken one by one: the first whose change rate exceeds t1. A parameter of it is guilty if, with some other
 value, the layer alone stays below t2 on the worst input that Algorithm 1 finds. The layer is then fixed, so that those
 behind it are judged by what they do themselves: by a value that clears it where the output's shape stays, else both
-targets get the reference's output in its place. No layer is taken twice, so it ends.
+targets get the reference's output in its place (where there is none, that of one target). No layer is taken twice, so
+it ends; where a layer cannot be fixed, it ends there and says so.
 """
 
 from __future__ import annotations
@@ -13,20 +14,23 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..core.arrays import Array
+from ..core.arrays import Array, is_floating
 from ..core.case import Case
+from ..core.endings import ended_badly
 from ..core.errors import TensorParityError
-from ..core.graph import InputSpec, LayerGraph, Node, leading_to
+from ..core.graph import InputSpec, LayerGraph, Node, Ref, leading_to
 from ..core.model import node_inputs
 from ..core.oracle import Answer, Check
 from ..core.place import CLEARS, FAILS, PERSISTS, Place, TriedValue, places_of
 from ..core.procedure import Mode, Procedure
+from ..core.suspicion import Suspicion
+from ..core.verdict import Kind
 from ..operators.reference.evaluate import evaluate_node, infer_shapes
 from ..operators.spec import ShapeError
 from .base import Asking
-from .causal import Trial, amplifier, stacked, trials_of
+from .causal import Trial, amplifier, layer_alone, stacked, trials_of, with_graph
 from .masked_inputs import alone
-from .measure.individuals import row_distances
+from .measure.individuals import row_distances, rows_with_nan
 from .measure.rates import EPSILON, localization_map
 
 #: The paper's thresholds: a layer with a larger rate is inconsistent, one with a smaller one is not.
@@ -43,7 +47,19 @@ class Thresholds:
     t2: float = T2
 
 
-def localize_by_rates(case: Case, pair: tuple[str, str], thresholds: Thresholds) -> Asking[list[Place]]:
+@dataclass(frozen=True)
+class Localized:
+    """What Algorithm 2 names.
+
+    Args:
+        unfixed: the layer that nobody could fix, so that nobody looked behind it.
+    """
+
+    places: tuple[Place, ...] = ()
+    unfixed: str = ""
+
+
+def localize_by_rates(case: Case, pair: tuple[str, str], thresholds: Thresholds) -> Asking[Localized]:
     """The guilty layers of one network on one input, with their guilty parameters."""
     places: list[Place] = []
     taken: set[str] = set()
@@ -53,14 +69,52 @@ def localize_by_rates(case: Case, pair: tuple[str, str], thresholds: Thresholds)
         nodes = yield from _trace(case, pair)
         node = _first_above(graph, nodes, thresholds.t1, taken) if nodes else None
         if node is None:
-            return places
+            return Localized(tuple(places), "" if nodes or not places else places[-1].node)
         taken.add(node.key)
         tried = yield from _tried(case, node, nodes[pair[0]], pair, thresholds.t2)
         places += places_of(node.key, tried)
+        if _is_last(graph, node):
+            return Localized(tuple(places))
         fixed = fix(case, node, nodes[pair[0]], tried)
         if fixed is None:
-            return places
+            return Localized(tuple(places), node.key)
         case = fixed
+
+
+def localize_failure(suspicion: Suspicion) -> Asking[Localized]:
+    """The guilty parameters of a layer that gives NaN or ends badly: those of which another value ends that."""
+    key = suspicion.diagnosis.node
+    single = layer_alone(suspicion.case, key) if key else None
+    if key is None or single is None:
+        return Localized((Place(key),) if key else ())
+    targets = tuple(target for target in suspicion.targets if target in suspicion.diagnosis.suspects)
+    trials = list(trials_of(single))
+    itself, *answers = yield [Check(single, targets), *(Check(trial.case, targets) for trial in trials)]
+    if judge_failure(itself, suspicion.kind) != PERSISTS:
+        return Localized((Place(key),))  # it takes more than this layer
+    tried = tuple(
+        TriedValue(trial.parameter, trial.value, judge_failure(answer, suspicion.kind))
+        for trial, answer in zip(trials, answers, strict=True)
+    )
+    return Localized(tuple(places_of(key, tried)))
+
+
+def judge_failure(answer: Answer, kind: Kind) -> str:
+    """Whether the failure is still there; another one is none that a value clears."""
+    outcomes = list(answer.outcomes.values())
+    ended = any(map(ended_badly, outcomes))
+    if kind is not Kind.NAN and ended:
+        return PERSISTS
+    if not outcomes or not all(outcome.completed for outcome in outcomes):
+        return FAILS
+    if any(_has_nan(array) for outcome in outcomes for array in outcome.outputs.values()):
+        return PERSISTS if kind is Kind.NAN else FAILS
+    return CLEARS
+
+
+def _is_last(graph: LayerGraph, node: Node) -> bool:
+    """Whether nothing stands behind it."""
+    return not any(ref.node == node.name for own in graph.nodes for ref in own.inputs)
 
 
 def _trace(case: Case, pair: tuple[str, str]) -> Asking[dict[str, Mapping[str, Array]]]:
@@ -106,16 +160,26 @@ def _tried(
 
 def judge_rates(answer: Answer, t2: float) -> str:
     """A network of one layer has nothing before it: its change rate is its distance by epsilon, of the worst row."""
+    arrays = (array for outcome in answer.outcomes.values() for array in outcome.outputs.values())
+    return FAILS if any(map(_has_nan, arrays)) else judge_moved(answer, t2)
+
+
+def judge_moved(answer: Answer, t2: float) -> str:
+    """The same on inputs that were moved, of which some are beyond what any target has numbers for."""
     outcomes = list(answer.outcomes.values())
     if not all(outcome.completed for outcome in outcomes):
         return FAILS
     one, other = ([array for array in outcome.outputs.values() if array.ndim] for outcome in outcomes)
-    if any(bool(np.isnan(array).any()) for array in (*one, *other) if array.dtype.kind == "f"):
-        return FAILS
     if [array.shape for array in one] != [array.shape for array in other]:
         return PERSISTS
+    if any(bool((rows_with_nan(a) != rows_with_nan(b)).any()) for a, b in zip(one, other, strict=True)):
+        return FAILS
     worst = max((float(row_distances(a, b).max(initial=0.0)) for a, b in zip(one, other, strict=True)), default=0.0)
     return CLEARS if worst / EPSILON < t2 else PERSISTS
+
+
+def _has_nan(array: Array) -> bool:
+    return is_floating(array.dtype.name) and bool(np.isnan(array.astype(np.float64)).any())
 
 
 def _worst(trials: list[Trial], found: Mapping[int, str], pair: tuple[str, str], t2: float) -> Asking[dict[int, str]]:
@@ -127,8 +191,7 @@ def _worst(trials: list[Trial], found: Mapping[int, str], pair: tuple[str, str],
         live = [place for place in searches if left[place] == CLEARS]
         answers = yield [Check(stacked(clear[place], searches[place]), pair) for place in live]
         for place, answer in zip(live, answers, strict=True):
-            outcome = judge_rates(answer, t2)
-            left[place] = outcome if outcome == PERSISTS else CLEARS
+            left[place] = judge_moved(answer, t2)
             searches[place].tell(_fitness(answer, len(searches[place].children)))
     return left
 
@@ -145,22 +208,35 @@ def _fitness(answer: Answer, rows: int) -> list[float]:
 
 
 def fix(case: Case, node: Node, nodes: Mapping[str, Array], tried: tuple[TriedValue, ...]) -> Case | None:
-    """The network in which this layer is right on both targets; None where nobody knows what is right."""
+    """The network in which this layer is alike on both targets; None where it gives several things that are not."""
     graph = case.subject
     assert isinstance(graph, LayerGraph)
     for one in tried:
         if one.outcome == CLEARS and (fixed := _with_value(case, node, one)) is not None:
             return fixed
+    right = _right_output(case, node, nodes)
+    return None if right is None else _cut(case, graph, node, np.asarray(right, np.float32))
+
+
+def _right_output(case: Case, node: Node, nodes: Mapping[str, Array]) -> Array | None:
+    """The reference's output, else that of one target; None where somebody reads another one of several."""
+    graph = case.subject
+    assert isinstance(graph, LayerGraph)
+    if any(_is_more(ref, node) for own in graph.nodes for ref in own.inputs):
+        return None
     try:
         given = node_inputs(graph, node, case.inputs, nodes)
-        (right, *more) = evaluate_node(node, given, case.weights, dtype=case.procedure.dtype)
+        return evaluate_node(node, given, case.weights, dtype=case.procedure.dtype)[0].value
     except (KeyError, ValueError, ShapeError, TensorParityError):
-        return None
-    return None if more else _cut(case, graph, node, right.value.astype(np.float32))
+        return nodes.get(node.key)
+
+
+def _is_more(ref: Ref, node: Node) -> bool:
+    return ref.node == node.name and ref.index > 0
 
 
 def _with_value(case: Case, node: Node, one: TriedValue) -> Case | None:
-    """The network with a clearing value, if nothing changes its shape."""
+    """The network with a clearing value, if nothing changes its shape; weights that no longer fit are drawn anew."""
     graph = case.subject
     assert isinstance(graph, LayerGraph)
     params = {**node.params, one.parameter: list(one.value) if isinstance(one.value, tuple) else one.value}
@@ -169,9 +245,9 @@ def _with_value(case: Case, node: Node, one: TriedValue) -> Case | None:
     )
     try:
         before, after = (infer_shapes(item, 1) for item in (graph, other))
+        return with_graph(case, other) if before == after else None
     except (ShapeError, TensorParityError):
         return None
-    return replace(case, subject=other) if before == after else None
 
 
 def _cut(case: Case, graph: LayerGraph, node: Node, right: Array) -> Case | None:

@@ -29,7 +29,7 @@ from ..core.population import GeneRange
 from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement, Verdict
 from ..operators.catalogue import has_layer, layer
-from ..operators.reference.evaluate import declare_weights, draw_weights, infer_shapes
+from ..operators.reference.evaluate import draw_weights, infer_shapes
 from ..operators.spec import Parameter, ShapeError
 from .base import Asking, Steps, Stepwise
 from .kinds import oracle_of
@@ -185,16 +185,20 @@ def with_value(case: Case, parameter: str, value: Json) -> Case | None:
         return None
     try:
         other = replace(graph, nodes=(*graph.nodes[:-1], replace(node, params=params)))
-        shapes, declared = infer_shapes(other, None), declare_weights(other)
+        shapes, changed = infer_shapes(other, None), with_graph(case, other)
     except (ShapeError, TensorParityError):
         return None
     indices = {ref.index for ref in graph.outputs if ref.node == node.name}
     if len(shapes[node.name]) <= max(indices, default=0) or case.labels or case.cotangents:
         return None  # what is pulled back, or compared with a label, has the old shape
-    drawn = draw_weights(other, np.random.default_rng([case.seed, 0xCA]))
-    kept = {name: array for name, array in case.weights.items() if name in declared}
-    fitting = {name: kept[name] for name, own in declared.items() if name in kept and kept[name].shape == own.shape}
-    return replace(case, subject=other, weights={**drawn, **fitting})
+    return changed
+
+
+def with_graph(case: Case, graph: LayerGraph) -> Case:
+    """The case of another graph; weights whose shape changes are drawn by the seed."""
+    drawn = draw_weights(graph, np.random.default_rng([case.seed, 0xCA]))
+    kept = {name: array for name, array in case.weights.items() if name in drawn and drawn[name].shape == array.shape}
+    return replace(case, subject=graph, weights={**drawn, **kept})
 
 
 # What came of it
@@ -234,7 +238,10 @@ def _accused(suspicion: Suspicion) -> list[str]:
 
 
 def _amplified(suspicion: Suspicion, cases: Mapping[int, Case]) -> Asking[dict[int, str]]:
-    """Those cases that clear, on inputs that are moved towards the largest difference; what persists after all."""
+    """Those cases that clear, on inputs that are moved towards the largest difference; what persists, or fails there.
+
+    What is undecided there tells nothing: far away, hardly anything can be told.
+    """
     found = dict.fromkeys(cases, CLEARS)
     searches = {place: search for place, case in cases.items() if (search := amplifier(case)) is not None}
     for _ in range(_GENERATIONS):
@@ -243,7 +250,7 @@ def _amplified(suspicion: Suspicion, cases: Mapping[int, Case]) -> Asking[dict[i
         answers = yield [_check(suspicion, moved[place]) for place in live]
         for place, answer in zip(live, answers, strict=True):
             outcome = _outcome(suspicion, moved[place], answer)
-            found[place] = outcome if outcome == PERSISTS else CLEARS
+            found[place] = CLEARS if outcome == UNDECIDED else outcome
             searches[place].tell(_distances(answer, len(searches[place].children)))
     return found
 

@@ -41,6 +41,18 @@ _RAW_WORDS = re.compile(
     r"|not supported between instances of|unsupported operand type",
     re.IGNORECASE,
 )
+#: What the interpreter and NumPy say of any code that takes something for what it is not.
+_INTERPRETERS_WORDS = re.compile(
+    r"(?:not enough|too many) values to unpack|cannot unpack non-iterable"
+    r"|missing \d+ required (?:positional|keyword-only) argument|takes (?:from )?\d+ .*positional arguments? but"
+    r"|got (?:an unexpected keyword|multiple values for) argument|sequence item \d+: expected"
+    r"|can't multiply sequence by non-int|can only concatenate|^must be (?:str|real number|tuple|list), not "
+    r"|'\S+' object (?:is not|cannot be interpreted|has no attribute|does not support)"
+    r"|object of type '\S+' has no len|argument of type '\S+' is not|unhashable type|bad operand type for"
+    r"|\b(?:int|float|complex)\(\) argument|invalid literal for int|could not convert string to float"
+    r"|cannot convert float (?:NaN|infinity) to integer|indices must be integers|only integer scalar arrays"
+    r"|(?:integer|float) division|math domain error|name '\S+' is not defined|std::bad_alloc"
+)
 #: What Keras puts around any exception of a layer, whatever it says; and the colours of a terminal.
 _AROUND = re.compile(
     r"Error when deserializing class .*?Exception encountered: |Exception encountered when calling [\w.]+\(\)\."
@@ -60,7 +72,7 @@ _CONDITION = re.compile(
 def is_clear_refusal(failure: Failure, parameter: str) -> bool:
     """Whether an exception tells a user what to change: it names the parameter, or the condition that is violated."""
     message = own_words(failure)
-    if failure.type in RAW_TYPES or _RAW_WORDS.search(message):
+    if failure.type in RAW_TYPES or _RAW_WORDS.search(message) or _INTERPRETERS_WORDS.search(message):
         return False
     return _names(message, parameter) or _CONDITION.search(message) is not None
 
@@ -88,6 +100,7 @@ class Reactions:
     named: list[str] = field(default_factory=list)
     raw: list[str] = field(default_factory=list)
     died: list[str] = field(default_factory=list)
+    hung: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, outcomes: Mapping[str, Outcome], parameter: str) -> Reactions:
@@ -97,6 +110,8 @@ class Reactions:
                 found.accepted.append(target)
             elif outcome.status is Status.CRASHED:
                 found.died.append(target)
+            elif outcome.status is Status.TIMED_OUT:
+                found.hung.append(target)
             elif outcome.status is Status.RAISED and outcome.failure is not None:
                 clear = is_clear_refusal(outcome.failure, parameter) or is_refusal(outcome)
                 (found.clear if clear else found.raw).append(target)
@@ -106,7 +121,8 @@ class Reactions:
 
     def measures(self) -> dict[str, dict[str, list[float]]]:
         """One number per target, for tables: 1 where it reacted in that way."""
-        named = {"accepts": self.accepted, "refuses": self.clear, "raises-raw": self.raw, "dies": self.died}
+        named = {"accepts": self.accepted, "refuses": self.clear, "raises-raw": self.raw}
+        named |= {"dies": self.died, "hangs": self.hung}
         return {name: {target: [1.0] for target in targets} for name, targets in named.items() if targets}
 
 
@@ -126,7 +142,7 @@ class InvalidValueOracle:
         if refused is None:
             return Judged((Verdict(Judgement.UNDECIDED, seen.targets, "nothing in it is ruled out"),))
         reactions = Reactions.of(seen.own, refused.parameter)
-        if refused.declared and (reactions.accepted or reactions.died):
+        if refused.declared and (reactions.accepted or reactions.died or reactions.hung):
             judged = self._ruled_out.judge(seen)
             return _with_measures(judged, reactions)
         found = _suspicions(seen, refused, reactions)
@@ -142,6 +158,8 @@ def _suspicions(seen: Seen, refused: Refused, reactions: Reactions) -> list[Susp
     refusing = [*reactions.clear, *reactions.raw]
     if reactions.died and (reactions.accepted or refusing):
         found.append(_suspicion(seen, refused, Kind.CRASH, reactions.died))
+    if reactions.hung and (reactions.accepted or refusing):
+        found.append(_suspicion(seen, refused, Kind.HANG, reactions.hung))
     if reactions.raw and not reactions.clear and _outvoted(seen, reactions.raw, reactions.accepted):
         found.append(_suspicion(seen, refused, Kind.ERROR, reactions.raw))
     elif reactions.accepted and reactions.named and _outvoted(seen, reactions.accepted, reactions.clear):
@@ -173,7 +191,7 @@ def _suspicion(seen: Seen, refused: Refused, kind: Kind, suspects: Sequence[str]
     return Suspicion(kind, diagnosis, seen.case, tuple(seen.own), exception, Stage.BUILD)
 
 
-_TELLING = (Status.COMPLETED, Status.RAISED, Status.CRASHED)
+_TELLING = (Status.COMPLETED, Status.RAISED, Status.CRASHED, Status.TIMED_OUT)
 
 
 def _told(outcome: Outcome, api: str, parameters: Mapping[str, Json]) -> Evidence:
@@ -198,6 +216,8 @@ def _verdicts(seen: Seen, reactions: Reactions, found: Sequence[Suspicion]) -> t
         return (Verdict(Judgement.UNDECIDED, seen.targets, "some accept the value and some refuse it"),)
     if reactions.accepted:
         return (Verdict(Judgement.PASS, seen.targets, "everybody accepts the value"),)
+    if not reactions.clear and not reactions.raw:
+        return (Verdict(Judgement.UNDECIDED, seen.targets, "nobody says anything of the value"),)
     if reactions.raw:
         return (Verdict(Judgement.PASS, seen.targets, "nobody accepts the value; some do not say why"),)
     return (Verdict(Judgement.PASS, seen.targets, "everybody refuses the value and says why"),)

@@ -56,6 +56,7 @@ _OURS = {
     "predoo_default": f"{_HERE}.precision_instances:DefaultMode",
     "population": f"{_HERE}.population:PopulationOracle",
     "elapsed": f"{_HERE}.elapsed:Elapsed",
+    "margins": f"{_HERE}.margins:Margins",
     "invalid_value": f"{_HERE}.invalid_value:InvalidValueOracle",
     "causal": f"{_HERE}.causal:Causal",
     "audee": f"{_HERE}.audee:Audee",

@@ -24,16 +24,18 @@ from .statements import Statement, convicts, doubts
 
 #: The stage of what has a public name and is no layer; everything else is a call.
 _STAGES = {"keras.losses": Stage.LOSS, "keras.optimizers": Stage.UPDATE}
+#: How a target ends that neither refuses nor answers.
+_DEADLY = (Status.CRASHED, Status.TIMED_OUT)
 
 
 class RefusalOracle(CaseOracle):
-    """Raising is the right answer; dying of it is not, and is worse than answering."""
+    """Raising is the right answer; dying of it is not, nor never coming back, and both are worse than answering."""
 
     name = "refusal"
 
     def look(self, seen: Seen, outcomes: Outcomes) -> Asking[Statement]:
         outcomes = {target: outcome for target, outcome in outcomes.items() if _was_asked(seen, target)}
-        died = {target: outcome for target, outcome in outcomes.items() if outcome.status is Status.CRASHED}
+        died = {target: outcome for target, outcome in outcomes.items() if outcome.status in _DEADLY}
         alone = all(target in died for target, outcome in outcomes.items() if ended_badly(outcome))
         completed = any(outcome.completed for outcome in outcomes.values())
         if died and (completed or not alone):

@@ -20,6 +20,15 @@ from .fuzz_tables import Grid
 _STRATEGIES = {"net": "NET", "input": "IN", "weight": "WT", "input+weight": "IN-WT"}
 #: Columns of names; the others hold numbers.
 _NAMES = frozenset(["model", "pair", "target", "behaviour", "networks", "goal", "level"])
+#: What the paper reports: by model, the networks of 20 with NaN and the seconds until it, on TensorFlow and on Theano.
+_PAPERS_NAN = {
+    "resnet20": "17.5 in 10.61, 17.4 in 16.17",
+    "vgg16": "11.35 in 805.67, 12.95 in 911.67",
+    "mobilenetv2": "16.55 in 48.81, 16.65 in 53.19",
+}
+#: Its bugs by behaviour (Table 4), and the cases of its Figure 4.
+_PAPERS_BUGS = {"nan": 8, "crash": 13, "inconsistency": 5}
+_PAPERS_CASES = {True: 1145, False: 1332}
 #: Curves in one chart, and what stands for a fitness that is infinite.
 _CURVES = 8
 _TOP = 1e38
@@ -44,7 +53,7 @@ def view(facts: Facts) -> MutateView | None:
     tables: Mapping[str, Json] | None = facts.stats.get("tables")
     if tables is None or "table1" not in tables:
         return None
-    made = (_table1, _searches, _table2, _table3, _table4, _figure4, _reactions)
+    made = (_table1, _searches, _individuals, _table2, _table3, _table4, _figure4, _reactions)
     grids = [grid for make in made if (grid := make(tables)) is not None and grid.rows]
     return MutateView(grids, notes(facts.stats), curves_of(tables.get("curves", ())))
 
@@ -97,6 +106,24 @@ def _reached(searches: Sequence[Mapping[str, Json]]) -> tuple[str, str, str]:
     return f"{first:.3g}", f"{last:.3g}", str(sum(one["failures"] for one in searches))
 
 
+def _individuals(tables: Mapping[str, Json]) -> Grid:
+    """What failed in a search and lies outside of what users have is nobody's fault: counted by what lies outside."""
+    rows = tables.get("individuals") or ()
+    causes = list(dict.fromkeys(cause for row in rows for cause in row["outside"]))
+    made = [
+        [
+            *(row[name] for name in ("model", "goal", "level")),
+            *(str(row[name]) for name in ("failed", "judged", "dropped")),
+            *(str(row["outside"].get(cause, 0)) for cause in causes),
+        ]
+        for row in rows
+    ]
+    columns = ["model", "goal", "level", "failed", "judged", "not kept", *causes]
+    return Grid(
+        "Individuals that failed: judged within the data's range, else counted by what is outside", columns, made
+    )
+
+
 def _table2(tables: Mapping[str, Json]) -> Grid:
     rows = []
     for row in tables.get("table2") or ():
@@ -111,18 +138,33 @@ def _table3(tables: Mapping[str, Json]) -> Grid:
     rows = []
     for row in tables.get("table3") or ():
         if row["searched"] or row["net"]:
-            median = "-" if row["evaluations"] is None else f"{row['evaluations']:.0f}"
-            counts = (str(row[name]) for name in ("net", "searched", "nan"))
-            rows.append([row["model"], row["target"], *counts, median])
-    columns = ["model", "target", "NET", "searched", "with NaN", "evaluations (median)"]
-    return Grid("Table 3: NaN", columns, rows)
+            median, seconds = (
+                "-" if row.get(name) is None else f"{row[name]:{form}}"
+                for name, form in (("evaluations", ".0f"), ("seconds", ".2f"))
+            )
+            counts = (str(row[name]) for name in ("net", "searched"))
+            paper = _PAPERS_NAN.get(row["model"].partition("-")[0], "-")
+            own = [*counts, f"{row['nan']:g}", seconds, median, str(row.get("repeats", 1)), paper]
+            rows.append([row["model"], row["target"], *own])
+    columns = ["model", "target", "NET", "searched", "with NaN (mean)", "seconds (mean)", "evaluations (median)"]
+    return Grid("Table 3: NaN", [*columns, "repeats", "paper, of 20 (TensorFlow, Theano)"], rows)
 
 
 def _table4(tables: Mapping[str, Json]) -> Grid:
-    found = tables.get("table4") or {}
+    """With the paper's 26 beside them, wherever a defect was found or the paper had one."""
+    found = tables.get("table4")
+    if found is None:
+        return Grid("Table 4", [], [])
     suspects = sorted({name for own in found.values() for name in own if name != "total"})
-    rows = [[behaviour, *(str(own.get(name, 0)) for name in (*suspects, "total"))] for behaviour, own in found.items()]
-    return Grid("Table 4: distinct defects by behaviour and suspect", ["behaviour", *suspects, "total"], rows)
+    names = list(dict.fromkeys([*found, *_PAPERS_BUGS]))
+    rows = [
+        [name, *(str(found.get(name, {}).get(key, 0)) for key in (*suspects, "total")), str(_PAPERS_BUGS.get(name, 0))]
+        for name in names
+    ]
+    sums = [str(sum(own.get(key, 0) for own in found.values())) for key in (*suspects, "total")]
+    rows.append(["all", *sums, str(sum(_PAPERS_BUGS.values()))])
+    columns = ["behaviour", *suspects, "total", "paper"]
+    return Grid("Table 4: distinct defects by behaviour and suspect", columns, rows)
 
 
 def _figure4(tables: Mapping[str, Json]) -> Grid:
@@ -130,18 +172,22 @@ def _figure4(tables: Mapping[str, Json]) -> Grid:
     for row in tables.get("figure4") or ():
         kind = "inconsistent" if row["inconsistent"] else "consistent"
         rows.append([row["model"], kind, str(row["cases"]), *(f"{value:.3g}" for value in row["quantiles"])])
+    for inconsistent, paper in _PAPERS_CASES.items() if rows else ():
+        own = sum(row["cases"] for row in tables["figure4"] if row["inconsistent"] is inconsistent)
+        kind = "inconsistent" if inconsistent else "consistent"
+        rows.append([f"all (paper: {paper:,})", kind, str(own), *["-"] * 5])
     columns = ["model", "networks", "pairs", "least", "25 %", "median", "75 %", "most"]
     return Grid("Figure 4: top-1 change rates of networks and pairs", columns, rows)
 
 
 def _reactions(tables: Mapping[str, Json]) -> Grid:
-    names = ("refuses", "raises-raw", "accepts", "dies")
+    names = ("refuses", "raises-raw", "accepts", "dies", "hangs")
     rows = [
-        [row["target"], *(str(row[name]) for name in names)]
+        [row["target"], *(str(row.get(name, 0)) for name in names)]
         for row in tables.get("reactions") or ()
-        if any(row[name] for name in names)
+        if any(row.get(name) for name in names)
     ]
-    columns = ["target", "refused clearly", "raised raw", "accepted", "died"]
+    columns = ["target", "refused clearly", "raised raw", "accepted", "died", "hung"]
     return Grid("How invalid values are handled", columns, rows)
 
 
@@ -153,7 +199,11 @@ def notes(stats: Mapping[str, Json]) -> list[str]:
         split = ", ".join(f"{count} {name}" for name, count in causes["pairs"].items() if count) or "none"
         aside = ", ".join(f"{count} {name}" for name, count in causes["set_aside"].items())
         lines.append(f"Root causes, distinct (layer, parameters) by class: {split}")
+        lines.append("The paper: 68 bugs and 83 implementation differences of 151, and 20 of precision that it sampled")
         lines += [f"Counted only, because no target is to blame: {aside}"] if aside else []
+    weightless = stats.get("tables", {}).get("weightless")
+    if weightless:
+        lines.append(f"Weights are part of the model on {', '.join(weightless)}: searches there move only the inputs")
     fraction = stats.get("fraction")
     if fraction:
         lines.append(

@@ -828,16 +828,26 @@ def weights_stay(targets: Sequence[str]) -> str:
 
 
 def _paper_places(data: Data) -> str:
-    if not data["places"]:
+    places = ", ".join(data["places"])
+    if data.get("kind", "inconsistency") != "inconsistency":
+        ended = "another value of a parameter ends it" if "(" in places else "no other value of one parameter ends it"
+        return f"{ended}: {places}"
+    if not places:
         return "no layer's change rate exceeds the paper's t1: precision"
-    return f"by the paper's change rates it arises in {', '.join(data['places'])}"
+    behind = f"; behind {data['unfixed']} nobody looked, for it cannot be fixed" if data.get("unfixed") else ""
+    return f"by the paper's change rates it arises in {places}{behind}"
 
 
 def _guilty_parameters(data: Data) -> str:
     guilty = [f"{one['parameter']} ({_cleared_by(one['values'])})" for one in data["guilty"]]
+    fails = [f"{one['parameter']} {_value(one['value'])}" for one in data.get("fails", ())]
+    failing = f"; it fails in another way with {', '.join(fails)}" if fails else ""
+    of = f" of {data['layer']}" if data.get("layer") else ""
     if not guilty:
-        return f"no single parameter is guilty: the failure remains with each of the {data['tried']} other values tried"
-    return f"guilty parameters: {'; '.join(guilty)}"
+        left = data["tried"] - len(fails)
+        remains = f"the failure remains with each of the {left} other values tried"
+        return f"no single parameter{of} is guilty: {remains}{failing}"
+    return f"guilty parameters{of}: {'; '.join(guilty)}{failing}"
 
 
 def _cleared_by(values: Json) -> str:

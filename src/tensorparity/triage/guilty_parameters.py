@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
 from ..core.case import Case
+from ..core.endings import DEADLY
 from ..core.engine import Ask
+from ..core.errors import TensorParityError
 from ..core.evidence import Evidence, observed
 from ..core.finding import Class
 from ..core.graph import LayerGraph
@@ -20,6 +23,8 @@ from ..operators.reference.evaluate import count_products
 from ..oracles.causal import CAUSAL, PLACES, layer_alone, trials_of
 from .examine import Examiner
 
+#: The evidence of which parameters are guilty.
+GUILTY_PARAMETERS = "guilty-parameters"
 #: Rows of an original that its layer is tried on, and what the reference may compute to come to that layer.
 _ROWS, _MOST_PRODUCTS = 4, 1 << 26
 
@@ -37,6 +42,62 @@ def with_guilty_parameters(examiner: Examiner, suspicion: Suspicion, original: S
         if found is not suspicion:
             return found
     return with_places(suspicion, _places(examiner, suspicion))
+
+
+class AsFound:
+    """Names guilty parameters of what nobody reduced, while there is time for it.
+
+    Args:
+        seconds: for all of a run: values are tried on layers as they were found, which may be large.
+    """
+
+    def __init__(self, examiner: Examiner, seconds: float = 30.0) -> None:
+        self._examiner, self._left = examiner, seconds
+
+    def of(self, suspicion: Suspicion) -> Suspicion:
+        """The suspicion with what its layer, alone and on few rows, says of its parameters."""
+        if (
+            self._left <= 0
+            or suspicion.kind in DEADLY
+            or guilty_evidence(suspicion)
+            or not _has_guilty_layer(suspicion)
+        ):
+            return suspicion
+        began = time.monotonic()
+        try:
+            return self._asked(suspicion)
+        except TensorParityError:  # what was confirmed is filed, whatever its parameters are
+            return suspicion
+        finally:
+            self._left -= time.monotonic() - began
+
+    def _asked(self, suspicion: Suspicion) -> Suspicion:
+        case = suspicion.case
+        assert isinstance(case.subject, LayerGraph)
+        if len(case.subject.nodes) > 1:
+            if case.procedure.goal is not Goal.FORWARD or count_products(case.subject) > _MOST_PRODUCTS:
+                return suspicion
+            case = layer_alone(some_rows(case, 0, _ROWS), suspicion.diagnosis.node or "") or case
+        if len(case.subject.nodes) > 1:  # type: ignore[union-attr]
+            return suspicion
+        return with_places(suspicion, _places(self._examiner, replace(suspicion, case=case)))
+
+
+def guilty_evidence(suspicion: Suspicion) -> Evidence | None:
+    """What was said of guilty parameters, if anything was."""
+    said = (one for one in suspicion.diagnosis.evidence if isinstance(one, Evidence) and one.code == GUILTY_PARAMETERS)
+    return next(said, None)
+
+
+def like(suspicion: Suspicion, other: Suspicion) -> Suspicion:
+    """The suspicion with what was said of the guilty parameters of another one, of whose layer it is."""
+    said = guilty_evidence(other)
+    if said is None or guilty_evidence(suspicion) is not None:
+        return suspicion
+    if suspicion.diagnosis.api != other.diagnosis.api:
+        said = observed(GUILTY_PARAMETERS, **{**said.data, "layer": other.diagnosis.api})
+    diagnosis = suspicion.diagnosis
+    return replace(suspicion, diagnosis=replace(diagnosis, evidence=(*diagnosis.evidence, said)))
 
 
 def _places(examiner: Examiner, suspicion: Suspicion) -> list[Place]:
@@ -74,7 +135,9 @@ def with_places(suspicion: Suspicion, places: Sequence[Place]) -> Suspicion:
 def evidence_of(places: Sequence[Place]) -> Evidence:
     """What is said of the places of one layer."""
     guilty = [{"parameter": place.parameter, "values": place.clearing} for place in places if place.parameter]
-    return observed("guilty-parameters", guilty=guilty, tried=sum(len(place.tried) for place in places))
+    tried = next((place.tried for place in places if place.tried), ())
+    fails = [{"parameter": one.parameter, "value": one.value} for one in places[0].failing] if places else []
+    return observed(GUILTY_PARAMETERS, guilty=guilty, tried=len(tried), fails=fails)
 
 
 def _has_guilty_layer(suspicion: Suspicion) -> bool:

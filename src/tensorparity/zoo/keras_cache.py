@@ -25,10 +25,8 @@ from .series import IMDB_LENGTH, IMDB_WORDS
 
 T = TypeVar("T")
 
-#: How many instances of each part are used: enough to learn, few enough to train in minutes.
-CIFAR_TRAINING, CIFAR_VALIDATION = 10_000, 1_000
-FASHION_TRAINING, FASHION_VALIDATION = 10_000, 1_000
-IMDB_TRAINING, IMDB_VALIDATION = 10_000, 1_000
+#: How many instances are used: to learn from, enough for that and few enough for minutes; to test with, the papers'.
+TRAINING, VALIDATION = 10_000, 10_000
 
 #: Where Keras 3 and Keras 2 put it, unpacked and packed; the last is its name at the source.
 _CIFAR = (
@@ -142,7 +140,7 @@ def _read_cifar(path: Path) -> tuple[Part, Part]:
     names = ("data_batch_1", "test_batch")
     raw = [(path / name).read_bytes() for name in names] if path.is_dir() else _members_of(path, names)
     first, last = (_cifar_batch(data) for data in raw)
-    return _cut_cifar(first, CIFAR_TRAINING), _cut_cifar(last, CIFAR_VALIDATION)
+    return _cut_cifar(first, TRAINING), _cut_cifar(last, VALIDATION)
 
 
 def _members_of(path: Path, names: tuple[str, ...]) -> list[bytes]:
@@ -167,9 +165,7 @@ def _cut_cifar(batch: tuple[Array, Array], count: int) -> Part:
 
 
 def _read_fashion(path: Path) -> tuple[Part, Part]:
-    first, last = (
-        _fashion_part(path, name, count) for name, count in (("train", FASHION_TRAINING), ("t10k", FASHION_VALIDATION))
-    )
+    first, last = (_fashion_part(path, name, count) for name, count in (("train", TRAINING), ("t10k", VALIDATION)))
     return first, last
 
 
@@ -194,7 +190,7 @@ def _read_imdb(path: Path) -> tuple[Part, Part]:
     with zipfile.ZipFile(path) as archive:
         parts = [
             (_object_array(archive.read(f"x_{part}.npy")), _plain_array(archive.read(f"y_{part}.npy")), count)
-            for part, count in (("train", IMDB_TRAINING), ("test", IMDB_VALIDATION))
+            for part, count in (("train", TRAINING), ("test", VALIDATION))
         ]
     first, second = (_cut_imdb(*part) for part in parts)
     return first, second

@@ -122,8 +122,8 @@ def test_how_invalid_values_are_taken_is_counted() -> None:
     tables = engine.tables()
     assert tables["models"]["small"] == {"layers": 3, "inputs": 5, "valid": 0, "invalid": 4}
     assert tables["reactions"] == [
-        {"target": "fake:a", "refuses": 4, "raises-raw": 0, "accepts": 0, "dies": 0},
-        {"target": "fake:b", "refuses": 0, "raises-raw": 4, "accepts": 0, "dies": 0},
+        {"target": "fake:a", "refuses": 4, "raises-raw": 0, "accepts": 0, "dies": 0, "hangs": 0},
+        {"target": "fake:b", "refuses": 0, "raises-raw": 4, "accepts": 0, "dies": 0, "hangs": 0},
     ]
 
 

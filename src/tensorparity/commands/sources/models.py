@@ -63,15 +63,21 @@ class ModelSource:
     def pick_data(self, path: Path | None, count: int | None, seed: int, draws: Mapping[str, Draw]) -> Data:
         """The user's data, else the model's own, else seeded inputs; at most ``count`` instances.
 
+        Of the model's own, the first thousand where nobody says how many.
+
         Raises:
             DataError: if the user's data does not fit.
         """
         if path is not None:
             return in_batches(at_most(load_npz(path, self.inputs), count), self.model.batch)
         if self.data is not None and not draws:
-            return in_batches(at_most(self.data, count), self.model.batch)
+            return in_batches(at_most(self.data, count or OWN_INSTANCES), self.model.batch)
         wanted = max(count or SEEDED_INSTANCES, self.model.batch or 1)
         return in_batches(seeded_inputs(self.inputs, wanted, seed, {**self.draws, **draws}), self.model.batch)
+
+
+#: Of a data set that a model brings along, how many inputs are used where nobody says how many.
+OWN_INSTANCES = 1_000
 
 
 def open_source(text: str, context: Context) -> ModelSource:

@@ -22,13 +22,12 @@ from ...core.oracle import Setup
 from ...core.outcome import Status
 from ...core.settings import defaults_of
 from ...generators.mutation.variants import Variant, invalid_variant, valid_variant
-from ...generators.search.exposed import expose, without_embeddings
-from ...generators.search.genetic import WEIGHT, Search, SearchSettings
+from ...generators.search.genetic import SearchSettings
 from ...oracles.invalid_value import INVALID_VALUE
-from .populations import runs_populations
+from .planning import Plan, Sound
 from .searches import SearchRun
 from .seeds import SeedModel, zoo_seeds
-from .settings import INCONSISTENCY, NAN, NAN_LEVELS, SETTING_NAMES, AudeeSettings
+from .settings import DATA, SETTING_NAMES, AudeeSettings
 from .tables import AudeeTally
 
 #: Who judges a whole network, unless the user chose somebody else; and who counts for the tables.
@@ -36,7 +35,7 @@ _ORACLE, _COUNTS = "parity", "audee_measures"
 _ROUND = 8
 #: Searches side by side: as many as workers keep programs of.
 _AT_ONCE = 4
-_VARIANT, _CHOICE, _SEARCH = 0x11, 0x12, 0x13
+_VARIANT = 0x11
 
 
 @dataclass(frozen=True)
@@ -46,15 +45,6 @@ class _Asked:
     variant: Variant | None = None
     run: SearchRun | None = None
     individual: bool = False
-
-
-@dataclass
-class _Sound:
-    """A variant that somebody completed, and the pairs and targets on which it did not fail."""
-
-    variant: Variant
-    pairs: set[tuple[str, str]]
-    targets: set[str]
 
 
 class AudeeEngine:
@@ -67,15 +57,19 @@ class AudeeEngine:
     ahead = 0
 
     def __init__(self, setup: Setup, seeds: Iterable[SeedModel] | None = None) -> None:
-        self._settings = AudeeSettings.from_mapping(setup.settings)
-        self._seed, self._targets = setup.seed, setup.targets
-        self._searchable = tuple(target for target in setup.targets if runs_populations(setup.traits[target]))
+        # a hunt is for findings, which nobody makes of numbers that nobody has
+        usual = {} if seeds is not None else {"within": DATA}
+        self._settings = AudeeSettings.from_mapping({**usual, **setup.settings})
+        if seeds is None and self._settings.watch:
+            raise UsageError("audee's fitness layer is one of a seed model, and a hunt has many: use mutate")
+        self._seed = setup.seed
+        self._plan = Plan(self._settings, setup.seed, setup.targets, setup.traits)
         self._models: Iterator[SeedModel] = iter(zoo_seeds(setup.seed) if seeds is None else seeds)
         self._model: SeedModel | None = None
         self._place = -1
         self._left = 0
         self._made = 0
-        self._sound: list[_Sound] = []
+        self._sound: list[Sound] = []
         self._pending: deque[SearchRun] = deque()
         self._active: list[SearchRun] = []
         self._round: list[_Asked] = []
@@ -166,63 +160,15 @@ class AudeeEngine:
             return
         found = self.tally.count_variant(variant, result)
         done = [target for target, status in result.endings.items() if status is Status.COMPLETED]
-        able = [target for target in done if target in self._searchable]
-        pairs = {pair for pair in itertools.combinations(able, 2) if pair not in found.pairs}
-        targets = set(able) - found.nan
-        self._sound.append(_Sound(variant, pairs if not found.nan else set(), targets))
+        pairs = {pair for pair in itertools.combinations(done, 2) if pair not in found.pairs}
+        targets = set(done) - found.nan
+        self._sound.append(Sound(variant, pairs if not found.nan else set(), targets))
 
     def _plan_searches(self) -> None:
         """Choose variants that did not fail, by seed, for every pair and every target."""
-        model, sound, self._sound = self._model, self._sound, []
-        assert model is not None
-        order = np.random.default_rng([self._seed, _CHOICE, self._place]).permutation(len(sound))
-        chosen = [sound[place] for place in order]
-        if INCONSISTENCY in self._settings.goals:
-            for pair in itertools.combinations(self._searchable, 2):
-                own = [item.variant for item in chosen if pair in item.pairs][: self._settings.searched]
-                self._plan(model, own, INCONSISTENCY, pair, self._settings.levels, 1)
-        if NAN in self._settings.goals:
-            for target in self._searchable:
-                own = [item.variant for item in chosen if target in item.targets][: self._settings.searched]
-                levels = [level for level in self._settings.levels if level in NAN_LEVELS] or self._settings.levels
-                self._plan(model, own, NAN, (target,), levels, self._settings.repeats)
-
-    def _plan(
-        self,
-        model: SeedModel,
-        variants: Sequence[Variant],
-        goal: str,
-        targets: tuple[str, ...],
-        levels: Sequence[str],
-        repeats: int,
-    ) -> None:
-        for variant, level, repeat in itertools.product(variants, levels, range(repeats)):
-            seed = int(np.random.default_rng([self._seed, _SEARCH, len(self.tally.curves), repeat]).integers(2**31))
-            search = self._search(model, variant, level, seed + len(self._pending))
-            if search is not None:
-                run = SearchRun(
-                    model.name,
-                    variant.graph.name,
-                    goal,
-                    targets,
-                    search,
-                    self._settings.generations,
-                    self._settings.first_failure,
-                    self._settings.search_seconds,
-                )
-                self._pending.append(run)
-
-    def _search(self, model: SeedModel, variant: Variant, level: str, seed: int) -> Search | None:
-        """A search from one of the inputs, which the seed chooses; None where there is nothing to move."""
-        row = seed % max(1, model.instances)
-        inputs = {name: array[row : row + 1] for name, array in model.inputs.items()}
-        graph, weights = variant.graph, variant.weights
-        if level != WEIGHT:
-            graph, weights, inputs = without_embeddings(graph, weights, inputs)  # type: ignore[assignment]
-        try:
-            return Search(expose(graph, weights, self._settings.watch), inputs, level, self._settings.search, seed)
-        except UsageError:
-            return None
+        sound, self._sound = self._sound, []
+        assert self._model is not None
+        self._pending.extend(self._plan.searches(self._model, sound, self._place, len(self.tally.curves)))
 
     # Reporting
 
@@ -240,4 +186,4 @@ class AudeeEngine:
         return f"{where}, best fitness {search.best:.3g}, {len(self._pending) + len(self._active)} searches left"
 
     def tables(self) -> Mapping[str, Json]:
-        return self.tally.to_json()
+        return {**self.tally.to_json(), "weightless": list(self._plan.weightless)}

@@ -17,6 +17,8 @@ GOALS = (INCONSISTENCY, NAN)
 _HALF_AN_HOUR, _ENDLESS = 1800.0, 1_000_000
 #: The paper searches for NaN on inputs and weights together only.
 NAN_LEVELS = ("input+weight",)
+#: How far a search may go: anywhere, as in the paper, or where users are (``generators/search/bounds``).
+ANYTHING, DATA = "anything", "data"
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,9 @@ class AudeeSettings:
         inputs: of the data set, at most.
         repeats: searches of one network with other seeds (NaN only).
         first_failure: a search ends with its first failure; else its failures are collected.
+        within: ``data`` keeps searches in the range of the data and near to the weights; ``anything`` is the paper's.
+            What fails outside of that is only counted, either way.
+        kept: how many individuals that failed are judged, of one search.
         watch: the layer whose distance or range is the fitness; by default the logits.
         search: the constants of Algorithm 1.
     """
@@ -49,6 +54,8 @@ class AudeeSettings:
     inputs: int = 10_000
     repeats: int = 1
     first_failure: bool = False
+    within: str = ANYTHING
+    kept: int = 3
     watch: str = ""
     search: SearchSettings = field(default_factory=SearchSettings)
 
@@ -57,6 +64,8 @@ class AudeeSettings:
             unknown = [value for value in getattr(self, name) if value not in known]
             if unknown:
                 raise UsageError(f"unknown {name[:-1]} {unknown[0]!r}; known are {', '.join(known)}")
+        if self.within not in (ANYTHING, DATA):
+            raise UsageError(f"searches of audee stay within {DATA} or {ANYTHING}, not {self.within!r}")
         if self.variants < 0 or not 0.0 <= self.invalid <= 1.0:
             raise UsageError("audee wants a number of variants and the share of invalid ones")
         if self.search_seconds is not None and not self.search_seconds > 0:

@@ -1,6 +1,8 @@
 """Stress: the input, within the range of the user's data, on which two targets differ most.
 
 What is found is a lower bound of how far apart they can come: that nothing was found does not mean that there is none.
+Searches begin at the rows of the data whose label has the smallest margin. One of them asks how far apart the targets
+can come, the other whether a label changes: its fitness is the distance over the margin.
 """
 
 from __future__ import annotations
@@ -11,26 +13,31 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...core.arrays import Arrays
+from ...core.arrays import Array, Arrays
 from ...core.case import Case, ModelFile
 from ...core.engine import Ask, KeptCase, Result
 from ...core.errors import UsageError
 from ...core.evolution import SearchSettings
 from ...core.graph import LayerGraph
 from ...core.jsontext import Json
+from ...core.procedure import Procedure
 from ...core.traits import Traits
+from ...generators.search.bounds import data_range
 from ...generators.search.exposed import ExposedModel, expose, expose_file, without_embeddings
 from ...generators.search.genetic import BOTH, INPUT, Bounds, Search
 from ...oracles.audee import MEASURES, TOP_LAYER
 from ...oracles.kinds import DEFAULT_ORACLE
+from ...oracles.margins import MARGINS
 from ...oracles.measure.individuals import DISTANCE, OTHER_LABEL, pair_name
 from ...oracles.population import POPULATION
 from .populations import runs_populations
 
 #: The table's name in ``tables``.
 STRESS = "stress"
-#: Searches that begin at different inputs.
-_STARTS = 2
+#: Searches that begin at different inputs: whether each of them asks for another label, or for distance alone.
+_FOR_LABELS = (True, False)
+#: Rows of the data among which those are looked for, and a margin that is none.
+_SURVEYED, _LEAST_MARGIN = 512, 1e-12
 _SETTINGS = SearchSettings(size=64, parents=8, scale=0.2)
 
 
@@ -52,11 +59,13 @@ class _Run:
     """One search for one pair, and the worst individual so far: the furthest apart, one with other labels before all.
 
     Args:
+        for_labels: its fitness is the distance over the margin, where there are labels.
         trouble: why a generation could not be measured; the search is over then.
     """
 
     pair: tuple[str, str]
     search: Search
+    for_labels: bool = False
     worst: float = -1.0
     parted: bool = False
     case: Case | None = None
@@ -74,7 +83,17 @@ class _Run:
         self._remember(distances, labels or [False] * len(distances))
         self.changed += sum(labels)
         self.evaluations += len(distances)
-        self.search.tell(distances)
+        self.search.tell(self._fitness(distances, result))
+
+    def _fitness(self, distances: Sequence[float], result: Result) -> Sequence[float]:
+        margins = _margins(result, self.pair) if self.for_labels else None
+        if margins is None:
+            return distances
+        return [distance / (margin + _LEAST_MARGIN) for distance, margin in zip(distances, margins, strict=True)]
+
+    def ask(self) -> Ask:
+        oracles = (POPULATION, MARGINS) if self.for_labels else (POPULATION,)
+        return Ask(self.search.next_case(), self.pair, oracles, counted=False)
 
     def _remember(self, distances: Sequence[float], labels: Sequence[bool]) -> None:
         row = max(range(len(distances)), key=lambda place: (labels[place], distances[place]))
@@ -145,28 +164,43 @@ class StressEngine:
             model = expose(behind, weights)
         else:
             model = expose_file(subject, batch_size)
-        bounds = Bounds(data_range(inputs), reach=settings.tolerance or None)
-        self._settings = settings
-        starts = np.random.default_rng([seed, 0x57]).permutation(_rows(inputs))[:_STARTS]
-        self._runs = {
-            pair: tuple(
-                _Run(pair, _search(model, inputs, int(row), _level(model, pair, settings, traits), bounds, seed))
-                for row in starts
-            )
-            for pair in itertools.combinations(targets, 2)
-        }
+        self._model, self._inputs, self._traits = model, inputs, traits
+        self._bounds = Bounds(data_range(inputs), reach=settings.tolerance or None)
+        self._settings, self._seed, self._targets = settings, seed, tuple(targets)
+        self._rows = np.random.default_rng([seed, 0x57]).permutation(_rows(inputs))[:_SURVEYED]
+        self._runs: dict[tuple[str, str], tuple[_Run, ...]] = {}
         self._asked: list[_Run] = []
         self._looking: list[tuple[str, str]] = []
         self._layers: dict[tuple[str, str], str] = {}
-        self._looked = False
+        self._looked = self._surveyed = False
+        self._make(Result(0, ""))
+
+    def _make(self, surveyed: Result) -> None:
+        """The searches of every pair, from the rows with the smallest margins; from any where nobody knows those."""
+        for pair in itertools.combinations(self._targets, 2):
+            margins = _margins(surveyed, pair)
+            order = self._rows if margins is None else self._rows[np.argsort(margins, kind="stable")]
+            starts = np.resize(order, len(_FOR_LABELS))
+            level = _level(self._model, pair, self._settings, self._traits)
+            self._runs[pair] = tuple(
+                _Run(pair, _search(self._model, self._inputs, int(row), level, self._bounds, self._seed), for_labels)
+                for row, for_labels in zip(starts, _FOR_LABELS, strict=True)
+            )
+
+    def _survey(self) -> Ask:
+        """Some of the data as they are, for their margins."""
+        inputs = {name: array[self._rows] for name, array in self._inputs.items()}
+        procedure = Procedure(batch_size=self._model.batch_size or len(self._rows))
+        case = Case(self._model.graph, procedure, inputs, weights=self._model.weights)
+        return Ask(case, self._targets, (MARGINS,), counted=False)
 
     def ask(self) -> Sequence[Ask]:
+        if not self._surveyed:
+            return [self._survey()]
         everybody = [run for runs in self._runs.values() for run in runs]
         live = [run for run in everybody if not run.trouble and run.search.generation < self._settings.generations]
         self._asked = live
-        if live:
-            return [Ask(run.search.next_case(), run.pair, (POPULATION,), counted=False) for run in live]
-        return self._look()
+        return [run.ask() for run in live] if live else self._look()
 
     def _look(self) -> Sequence[Ask]:
         """The worst individual of every pair once more: judged as any case is, and looked at layer by layer."""
@@ -182,6 +216,10 @@ class StressEngine:
         return {pair: _Answer(runs).best for pair, runs in self._runs.items()}
 
     def tell(self, results: Sequence[Result]) -> None:
+        if not self._surveyed:
+            self._surveyed = True
+            self._make(results[0])
+            return
         if self._looking:
             for pair, result in zip(self._looking, results, strict=False):
                 self._layers[pair] = str(result.facts.get(TOP_LAYER, {}).get(pair_name(*pair), ""))
@@ -214,9 +252,10 @@ def _level(model: ExposedModel, pair: tuple[str, str], settings: StressSettings,
     return BOTH if settings.tolerance and able else INPUT
 
 
-def data_range(inputs: Arrays) -> dict[str, tuple[float, float]]:
-    """By input, the least and the greatest number of the data."""
-    return {name: (float(array.min()), float(array.max())) for name, array in inputs.items() if array.size}
+def _margins(result: Result, pair: tuple[str, str]) -> Array | None:
+    """By row, the smaller of the margins on both targets; None where one has no labels."""
+    found = [result.measures.get(MARGINS, {}).get(target) for target in pair]
+    return None if None in found or not all(found) else np.min(np.asarray(found, np.float64), axis=0)
 
 
 def _rows(inputs: Arrays) -> int:

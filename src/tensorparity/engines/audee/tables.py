@@ -16,14 +16,15 @@ import numpy as np
 from ...core.engine import Result
 from ...core.jsontext import Json
 from ...generators.mutation.variants import Variant
+from ...generators.search.bounds import CAUSES
 from ...generators.search.genetic import INPUT
-from ...oracles.audee import ACCUSED, LABELS, NAN_LAYERS, TOP_RATE
-from .searches import SearchRun
+from ...oracles.audee_looking import ACCUSED, LABELS, NAN_LAYERS, TOP_RATE
+from .searches import UNFINISHED, UNSEEN, SearchRun
 from .seeds import SeedModel
 from .settings import INCONSISTENCY, NET
 
 #: How the targets take an invalid value: measures of the oracle ``invalid_value``.
-REACTIONS = ("refuses", "raises-raw", "accepts", "dies")
+REACTIONS = ("refuses", "raises-raw", "accepts", "dies", "hangs")
 _QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
@@ -45,12 +46,13 @@ class AudeeTally:
         self._inconsistent: Counter[tuple[str, str, str]] = Counter()
         self._searches: Counter[tuple[str, str, str]] = Counter()
         self._nan_nets: Counter[tuple[str, str]] = Counter()
-        self._nan_found: dict[tuple[str, str], list[int]] = {}
-        self._nan_searched: Counter[tuple[str, str]] = Counter()
+        self._nan_found: dict[tuple[str, str], list[tuple[int, float]]] = {}
+        self._nan_searched: dict[tuple[str, str], Counter[str]] = {}
         self._endings: Counter[tuple[str, str]] = Counter()
         self._reactions: Counter[tuple[str, str]] = Counter()
         self._rates: dict[tuple[str, bool], list[float]] = {}
         self._accused: dict[str, list[list[float]]] = {}
+        self._failed: dict[tuple[str, str, str], Counter[str]] = {}
         self.curves: list[Json] = []
 
     def begin(self, model: SeedModel) -> None:
@@ -90,6 +92,8 @@ class AudeeTally:
     def count_search(self, run: SearchRun) -> None:
         """Count a search that is over."""
         self.curves.append(run.curve())
+        failed = self._failed.setdefault((run.model, run.goal, run.search.level), Counter())
+        failed.update({"failed": run.failures, "judged": run.judged, "dropped": run.dropped, **run.outside})
         if run.goal == INCONSISTENCY:
             name = "|".join(run.targets)
             self._searches[run.model, name, run.search.level] += 1
@@ -97,9 +101,10 @@ class AudeeTally:
             self._inconsistent[run.model, name, run.search.level] += found
             return
         (target,) = run.targets
-        self._nan_searched[run.model, target] += 1
+        self._nan_searched.setdefault((run.model, target), Counter())[run.variant] += 1
         if run.failed_at is not None:
-            self._nan_found.setdefault((run.model, target), []).append(run.failed_at)
+            hit = (run.failed_at, run.failed_after or 0.0)
+            self._nan_found.setdefault((run.model, target), []).append(hit)
 
     # What is printed
 
@@ -110,6 +115,7 @@ class AudeeTally:
             "table2": self._table2(),
             "table3": self._table3(),
             "figure4": self._figure4(),
+            "individuals": self._individuals(),
             "reactions": self._table_of_reactions(),
             "endings": {f"{target} {status}": count for (target, status), count in sorted(self._endings.items())},
             "curves": list(self.curves),
@@ -147,17 +153,22 @@ class AudeeTally:
         return found
 
     def _table3(self) -> list[Json]:
+        """Networks with NaN, the mean of all repeats, and the mean time until the first one."""
         found: list[Json] = []
         for model, target in itertools.product(self._models, self._targets):
             hits = self._nan_found.get((model, target), [])
+            searched = self._nan_searched.get((model, target), Counter())
+            repeats = max(searched.values(), default=1)
             found.append(
                 {
                     "model": model,
                     "target": target,
                     "net": self._nan_nets[model, target],
-                    "searched": self._nan_searched[model, target],
-                    "nan": len(hits),
-                    "evaluations": float(np.median(hits)) if hits else None,
+                    "searched": len(searched),
+                    "repeats": repeats,
+                    "nan": len(hits) / repeats,
+                    "evaluations": float(np.median([count for count, _ in hits])) if hits else None,
+                    "seconds": float(np.mean([seconds for _, seconds in hits])) if hits else None,
                 }
             )
         return found
@@ -168,6 +179,16 @@ class AudeeTally:
         for (model, inconsistent), rates in sorted(self._rates.items()):
             quantiles = [float(value) for value in np.quantile(rates, _QUANTILES)]
             found.append({"model": model, "inconsistent": inconsistent, "cases": len(rates), "quantiles": quantiles})
+        return found
+
+    def _individuals(self) -> list[Json]:
+        """What became of the individuals that failed: judged, dropped, or outside of what users have, by cause."""
+        found: list[Json] = []
+        for (model, goal, level), counts in self._failed.items():
+            if any(counts.values()):
+                own = {name: counts[name] for name in ("failed", "judged", "dropped")}
+                outside = {cause: counts[cause] for cause in (*CAUSES, UNFINISHED, UNSEEN)}
+                found.append({"model": model, "goal": goal, "level": level, **own, "outside": outside})
         return found
 
     def _table_of_reactions(self) -> list[Json]:

@@ -20,12 +20,22 @@ from ...core.population import GeneRange
 from ...core.procedure import Procedure
 from .exposed import ExposedModel, movable_inputs
 
-__all__ = ["BOTH", "GENETIC", "INPUT", "LEVELS", "RANDOM", "WEIGHT", "Bounds", "Search", "SearchSettings"]
+__all__ = ["BOTH", "GENETIC", "INPUT", "LEVELS", "RANDOM", "WEIGHT", "Bounds", "Limits", "NothingToMove", "Search"]
+__all__ += ["SearchSettings"]
+
+#: The least and the greatest value of an array, or of each of its columns.
+Limits = tuple[float | Array, float | Array]
 
 INPUT, WEIGHT, BOTH = "input", "weight", "input+weight"
 LEVELS = (INPUT, WEIGHT, BOTH)
+#: The standard deviation of numbers that are spread evenly over a range of one.
+_OF_UNIFORM = 12**-0.5
 #: The tables of noise of inputs and of weights; one each for all searches, for they take a second to draw.
 _INPUT_TABLE, _WEIGHT_TABLE = 1, 2
+
+
+class NothingToMove(UsageError):
+    """A model without genes on the level that is searched."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +46,8 @@ class Bounds:
         reach: how far a weight may go from what it is, in standard deviations of its array; None for any way.
     """
 
-    inputs: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    weights: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    inputs: Mapping[str, Limits] = field(default_factory=dict)
+    weights: Mapping[str, Limits] = field(default_factory=dict)
     reach: float | None = None
 
 
@@ -49,7 +59,8 @@ class Search:
         level: which arrays are genes.
 
     Raises:
-        UsageError: for an unknown level, or where there is nothing to move.
+        UsageError: for an unknown level.
+        NothingToMove: where there is nothing to move.
     """
 
     def __init__(
@@ -71,7 +82,7 @@ class Search:
         floats = {name: array for name, array in model.weights.items() if array.dtype == np.float32}
         weights = floats if level != INPUT else {}
         if (level != WEIGHT and not own) or (level != INPUT and not weights):
-            raise UsageError(f"{_name(model)} has nothing to search on the level {level!r}")
+            raise NothingToMove(f"{_name(model)} has nothing to search on the level {level!r}")
         self._moved = Genes(own, _ranges(own, scale, bounds.inputs, None), _INPUT_TABLE, settings.crossover)
         self._weights = Genes(
             weights, _ranges(weights, scale, bounds.weights, bounds.reach), _WEIGHT_TABLE, settings.crossover
@@ -131,11 +142,18 @@ def _name(model: ExposedModel) -> str:
 
 
 def _ranges(
-    arrays: Mapping[str, Array], scale: float, bounds: Mapping[str, tuple[float, float]], reach: float | None
+    arrays: Mapping[str, Array], scale: float, bounds: Mapping[str, Limits], reach: float | None
 ) -> dict[str, GeneRange]:
     found = {}
     for name, array in arrays.items():
         low, high = bounds.get(name, (None, None))
         own = None if reach is None else reach * spread(array)
-        found[name] = GeneRange(scale * spread(array), low, high, own)
+        found[name] = GeneRange(scale * _wide(array, low, high), low, high, own)
     return found
+
+
+def _wide(array: Array, low: float | Array | None, high: float | Array | None) -> float | Array:
+    """What noise is measured by: of a table every column by its own range, for they have nothing in common."""
+    if isinstance(low, np.ndarray) and isinstance(high, np.ndarray):
+        return np.asarray((high.astype(np.float64) - low) * _OF_UNIFORM)
+    return spread(array)

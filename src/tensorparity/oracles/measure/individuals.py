@@ -48,6 +48,23 @@ def row_labels(array: Array) -> Array | None:
     return None if classes is None else classes.argmax(axis=1)
 
 
+def row_margins(answer: Array, watched: Array) -> Array | None:
+    """How far the label of every row is ahead of the next one, in the logits where they are looked at.
+
+    None of what is no classifier's; what has no numbers is infinitely far from another label.
+    """
+    if watched.ndim == 2 and watched.shape[1] > 1:
+        classes: Array | None = watched
+    else:  # one number that nothing squashed is no chance of a class
+        classes = None if answer is watched else as_classes(np.asarray(answer))
+    if classes is None:
+        return None
+    second, first = np.partition(_rows(classes), -2, axis=1)[:, -2:].T
+    with np.errstate(all="ignore"):
+        found: Array = first - second
+    return np.where(np.isfinite(found), found, np.inf)
+
+
 def rows_with_nan(*arrays: Array) -> Array:
     floats = [array for array in arrays if is_floating(array.dtype.name)]
     found: Array = np.zeros(len(arrays[0]), dtype=bool)

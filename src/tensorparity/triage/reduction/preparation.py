@@ -44,7 +44,7 @@ from ...targets.runner import LocalRunner
 from ..descend import descend
 from ..examine import Examined, Examiner
 from ..explanations import Explanations, first_apart
-from ..guilty_parameters import with_guilty_parameters
+from ..guilty_parameters import AsFound, like, with_guilty_parameters
 from ..known_differences import KnownDifference
 from ..reproduce.script import Reproducer
 from ..reproduce.scripts import Reproduced, end_scripts, reproduce
@@ -156,6 +156,7 @@ class Preparation:
         self._known: set[_Alike] = set()
         self._met: dict[_Alike, Suspicion] = {}
         self._descent = _Descent(_descending_seconds(settings))
+        self._as_found = AsFound(examiner)
         self.explanations = Explanations(examiner, settings.accepted if settings else ())
 
     def prepare(self, suspicions: Sequence[Suspicion]) -> list[Prepared]:
@@ -205,7 +206,13 @@ class Preparation:
             for suspicion, prepared in self._explained_or_reduced(heads):
                 done[id(suspicion)] = self._seen[_alike(suspicion)] = prepared
         repeated = {id(s) for s in reducible} - set(done)
-        return [done.get(id(s)) or (self._again(s) if id(s) in repeated else Prepared(s, s)) for s in suspicions]
+        every = [done.get(id(s)) or (self._again(s) if id(s) in repeated else Prepared(s, s)) for s in suspicions]
+        return [self._with_parameters(item) for item in every]
+
+    def _with_parameters(self, item: Prepared) -> Prepared:
+        """What was not reduced still names the guilty parameters of its layer, while there is time for that."""
+        asked = not item.is_reduced and not item.explained_by
+        return replace(item, suspicion=self._as_found.of(item.suspicion)) if asked else item
 
     def _explained_or_reduced(self, heads: Sequence[Suspicion]) -> list[tuple[Suspicion, Prepared]]:
         """What known defects explain is done; of the others, those are reduced of which none may explain another."""
@@ -240,7 +247,8 @@ class Preparation:
             return Prepared(suspicion, suspicion, explained_by=earlier.explained_by)
         if earlier.above is not None:
             return Prepared(suspicion, suspicion, explained_by=earlier.suspicion.signature)
-        return Prepared(_signed_like(suspicion, earlier.suspicion), suspicion, repeated=earlier.is_reduced)
+        signed = like(_signed_like(suspicion, earlier.suspicion), earlier.suspicion)
+        return Prepared(signed, suspicion, repeated=earlier.is_reduced)
 
     def _together(self, suspicions: Sequence[Suspicion]) -> list[Prepared]:
         began = time.monotonic()
@@ -442,7 +450,7 @@ def prepare_one(
         rest = replace(budget, seconds=max(1.0, budget.seconds - reduction.seconds))
         lower = _of_function(local, examiner, final, rest, scripts, descent)
         if lower is not None:
-            return replace(lower, original=suspicion)
+            return replace(lower, original=suspicion, suspicion=like(lower.suspicion, final))
     if not scripts or final.diagnosis.klass is not Class.DEFECT:
         return Prepared(final, suspicion, reduction)
     listener(Progress("running the reproducer", 0, None, suspicion.diagnosis.api or ""))
