@@ -14,6 +14,7 @@ from ..core.precision import HighPrecision
 from ..core.self_agreement import SelfAgreement
 from ..core.severity import Severity
 from ..core.training import Training
+from .standing import distinct
 from .words import planted_faults, with_words
 
 
@@ -200,7 +201,7 @@ class Facts:
     @property
     def remarks(self) -> tuple[Finding, ...]:
         """Defects of layers that cost digits, in a model whose outputs agree on all that is accused."""
-        if self.comparisons is None or self.training is not None:
+        if not self.comparisons or self.training is not None:
             return ()
         failed = {name for pair in self.comparisons if pair.verdict.failed for name in (pair.a, pair.b)}
         return tuple(
@@ -263,7 +264,7 @@ class Facts:
     def _stats(self) -> dict[str, Json]:
         """The stats under the names that the contract promises for every command, and whatever else there is."""
         promised: dict[str, Json] = {"cases": 0, "seconds": 0.0, "undecided": 0, "per_engine": {}}
-        further: dict[str, Json] = {}
+        further: dict[str, Json] = {"new_defects": len(distinct(self.defects))}
         if self.phases:
             further["phases"] = dict(self.phases)
         if self.undecided:

@@ -19,7 +19,7 @@ from ..core.severity import Severity
 from ..core.verdict import Kind
 from . import wording, words
 from .facts import Facts
-from .summary import CLASS_MEANINGS
+from .standing import CLASS_MEANINGS, MEANINGS, REMARK, standings
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 #: The name says how the fingerprint is made; a new way gets a new number.
@@ -30,7 +30,8 @@ _URI = re.compile(r"[a-z][a-z0-9+.-]*:")
 
 def render(facts: Facts) -> str:
     """One document with one run."""
-    results = [_result(facts, finding) for finding in facts.findings]
+    stands = standings(facts)
+    results = [_result(facts, finding, stands[finding.id]) for finding in facts.findings]
     rules = [_rule(kind) for kind in dict.fromkeys(finding.kind for finding in facts.findings)]
     driver = {"name": "TensorParity", "semanticVersion": __version__, "rules": rules}
     run = {
@@ -48,13 +49,14 @@ def _rule(kind: Kind) -> Json:
     return {"id": kind.value, "name": "".join(part.title() for part in kind.value.split("-"))}
 
 
-def _result(facts: Facts, finding: Finding) -> Json:
+def _result(facts: Facts, finding: Finding, stands_as: str) -> Json:
     diagnosis = finding.diagnosis
+    fails = finding.is_defect and stands_as != REMARK
     said = [words.title(finding), *words.sentences(diagnosis)]
     result: dict[str, Json] = {
         "ruleId": finding.kind.value,
-        "level": _level(finding),
-        "kind": "fail" if finding.is_defect else "informational",
+        "level": _LEVELS.get(finding.severity, "note") if fails else "none",
+        "kind": "fail" if fails else "informational",
         "message": {"text": "\n".join(wording.visible(line) for line in said)},
         "locations": [_location(facts, finding)],
         "partialFingerprints": {FINGERPRINT: finding.signature},
@@ -62,7 +64,7 @@ def _result(facts: Facts, finding: Finding) -> Json:
             "id": finding.id,
             "engine": finding.engine,
             "class": diagnosis.klass.value,
-            "meaning": CLASS_MEANINGS[diagnosis.klass],
+            "meaning": MEANINGS[REMARK] if stands_as == REMARK else CLASS_MEANINGS[diagnosis.klass],
             "severity": finding.severity.value,
             "suspects": list(diagnosis.suspects),
         },
@@ -71,10 +73,6 @@ def _result(facts: Facts, finding: Finding) -> Json:
     if suppressions:
         result["suppressions"] = suppressions
     return result
-
-
-def _level(finding: Finding) -> str:
-    return _LEVELS.get(finding.severity, "note") if finding.is_defect else "none"
 
 
 def _location(facts: Facts, finding: Finding) -> Json:

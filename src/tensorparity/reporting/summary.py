@@ -11,6 +11,7 @@ from ..core.finding import Class, Finding
 from ..core.verdict import Judgement, Kind, Stage
 from . import wording, words
 from .facts import Facts, RunDifference, TargetFacts
+from .standing import CLASS_MEANINGS, distinct
 
 
 class Tone(Enum):
@@ -30,15 +31,6 @@ class Summary:
     open_points: tuple[str, ...]
     alerts: tuple[str, ...] = ()
 
-
-#: What a class means to a reader, in the order in which a reader wants them.
-CLASS_MEANINGS = {
-    Class.DEFECT: "somebody is wrong",
-    Class.PRECISION: "rounding or an ill-conditioned case; nobody is to blame",
-    Class.SPECIFICATION: "documented freedom; both are right",
-    Class.UNSUPPORTED: "a target does not offer this",
-    Class.FLAKY: "failed in some repeats only; not counted as new",
-}
 
 _JUDGEMENT_ORDER = (Judgement.FAIL, Judgement.UNDECIDED, Judgement.PASS)
 
@@ -106,14 +98,6 @@ def by_class(findings: Iterable[Finding]) -> list[Finding]:
 def by_urgency(comparisons: Iterable[Comparison]) -> list[Comparison]:
     """Failing first, then undecided, then passing; stable within each."""
     return sorted(comparisons, key=lambda comparison: _JUDGEMENT_ORDER.index(comparison.verdict.judgement))
-
-
-def distinct(findings: Iterable[Finding]) -> list[Finding]:
-    """One finding per cluster (or signature, where nothing was clustered)."""
-    first: dict[str, Finding] = {}
-    for finding in findings:
-        first.setdefault(finding.cluster or finding.signature, finding)
-    return list(first.values())
 
 
 def tally(facts: Facts) -> str:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..core.comparison import Comparison
-from ..core.finding import Class, Finding
+from ..core.finding import Finding
 from ..core.operator_errors import Precision
 from ..core.precision import HighPrecision
 from ..core.self_agreement import SelfAgreement
@@ -21,13 +21,12 @@ from . import training as trainings
 from . import wording, words
 from .facts import Facts, ModelFacts
 from .precision import tables
+from .standing import REMARK, counted, distinct, standings
 from .summary import (
-    CLASS_MEANINGS,
     INSPECTIONS,
     Tone,
     by_class,
     by_urgency,
-    distinct,
     place,
     summarize,
     unnamed_targets,
@@ -73,7 +72,7 @@ class _Page:
         self._engines(facts)
         self._classes(facts)
         self._defects(facts)
-        self._remarks((*summary.open_points, *facts.notes, *_left_out(facts)))
+        self._remarks((*_lost_digits(facts), *summary.open_points, *facts.notes, *_left_out(facts)))
         self._time(facts)
 
     # --- the parts, from the top of the page to its bottom ---
@@ -220,12 +219,12 @@ class _Page:
         self._show(table)
 
     def _classes(self, facts: Facts) -> None:
-        classes = [klass for klass in CLASS_MEANINGS if facts.of_class(klass)]
-        if not classes or classes == [Class.DEFECT] and len(facts.findings) == 1:
+        classes = counted(facts)
+        if not classes or len(facts.findings) == len(facts.defects) == 1:
             return
-        table = self._table("class", "findings", "meaning")
-        for klass in classes:
-            table.add_row(*self._cells(klass.value, f"{len(facts.of_class(klass)):,}", CLASS_MEANINGS[klass]))
+        table = self._table("class", "number", "meaning")
+        for name, amount, meaning in classes:
+            table.add_row(*self._cells(name, f"{amount:,}", meaning))
         self._show(table)
 
     def _defects(self, facts: Facts) -> None:
@@ -301,6 +300,13 @@ class _Page:
         """Text that cannot steer the terminal and that the console's encoding has."""
         encoding = self._console.encoding or "utf-8"
         return Text(wording.visible(text).encode(encoding, "backslashreplace").decode(encoding), style=style)
+
+
+def _lost_digits(facts: Facts) -> list[str]:
+    """Defects that fail nothing here, a line each."""
+    stands = standings(facts)
+    remarks = distinct(finding for finding in facts.findings if stands[finding.id] == REMARK)
+    return [words.remark(finding) for finding in remarks]
 
 
 def _left_out(facts: Facts) -> list[str]:

@@ -87,6 +87,11 @@ def in_short(finding: Finding) -> str:
     return f"{said}; not reduced to its end{why}" if finding.reduced is False else said
 
 
+def remark(finding: Finding) -> str:
+    """Of a defect that fails nothing here."""
+    return f"Remark: {title(finding)} ({finding.id}: {in_short(finding)})."
+
+
 # --- the title ----------------------------------------------------------------------------------
 
 
