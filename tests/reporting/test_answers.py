@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import io
+import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import pytest
 from rich.console import Console
 
+from tensorparity.commands.unanswered import unanswered
 from tensorparity.core.comparison import Comparison, LayerDeviation
 from tensorparity.core.finding import Class, Diagnosis, Finding
+from tensorparity.core.self_agreement import SelfAgreement
+from tensorparity.core.severity import DIGITS
 from tensorparity.core.verdict import Judgement, Kind, Stage, Verdict
 from tensorparity.generators.inputs.models import Data
 from tensorparity.reporting import words
-from tensorparity.reporting.facts import Facts, TargetFacts
+from tensorparity.reporting.facts import Facts, KnownFacts, TargetFacts
 from tensorparity.reporting.html import render as render_html
 from tensorparity.reporting.markdown import render as render_markdown
 from tensorparity.reporting.summary import Tone, summarize
@@ -53,6 +59,69 @@ def test_every_layer_is_said_of_those_that_were_measured() -> None:
     said = headline(labels_changed=1, layers=LAYERS)
     assert "1 of 2 layers could be run alone, and those agree." in said
     assert "its layers could not be read" in headline(labels_changed=1)
+
+
+NOT_ASKED = (None, None, None)
+
+
+def test_what_was_asked_for_besides_and_not_answered_is_in_the_headline() -> None:
+    open_ones = unanswered(False, [SelfAgreement(A, "batch size 1", problem="out of memory")], [0])
+    answer = summarize(replace(FACTS, unanswered=open_ones, interrupted=True))
+    assert answer.headline == (
+        "m.keras: keras:jax and onnxruntime agree, but the training that was asked for never ran; keras:jax could not "
+        "be compared with itself (batch size 1); the search of --stress never ran; the run was interrupted."
+    )
+    assert answer.tone is Tone.UNDECIDED
+    changed = replace(FACTS, unanswered=open_ones[:1], comparisons=(replace(PASSING, labels_changed=1),))
+    assert summarize(changed).headline.endswith("; the training that was asked for never ran.")
+    assert replace(FACTS, unanswered=open_ones[:1]).document()["unanswered"] == list(open_ones[:1])
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (NOT_ASKED, ""),
+        ((True, [SelfAgreement(A, "run 2", 0.0, 0.0, 0)], [40]), ""),
+        ((None, [SelfAgreement(A, "run 2", 0.1, DIGITS / 2, 0)], None), ""),
+        ((None, [], None), "no target was compared with itself"),
+        ((None, None, []), "the search of --stress never ran"),
+        ((None, None, [9, 0, 0]), "2 of 3 pairs were not searched by --stress"),
+        (
+            (None, [SelfAgreement(A, "batch size 1", 0.1, 0.2, 3), SelfAgreement(A, "run 2", 0.1, 0.2, 1)], None),
+            "keras:jax differs from itself: other labels (3 labels in batch size 1 and 1 label in run 2)",
+        ),
+        (
+            (None, [SelfAgreement(A, "run 2", 0.1, 2 * DIGITS)], None),
+            "keras:jax differs from itself (relatively by 0.002 in run 2)",
+        ),
+        (
+            (None, [SelfAgreement(A, "run 2", math.nan, math.nan)], None),
+            "keras:jax differs from itself (relatively by NaN in run 2)",
+        ),
+    ],
+)
+def test_what_is_open_by_what_was_asked_for(asked: Any, said: str) -> None:
+    assert "; ".join(unanswered(*asked)) == said
+
+
+def test_an_interrupted_campaign_says_so() -> None:
+    run = Facts("hunt", 0, FACTS.targets, {"cases": 8}, interrupted=True)
+    assert summarize(run).headline.endswith("; the run was interrupted.")
+    assert summarize(run).tone is Tone.UNDECIDED
+
+
+def test_known_ways_are_all_only_where_nothing_else_is_open() -> None:
+    failed = replace(PASSING, verdict=Verdict(Judgement.FAIL, (A, B), ""))
+    crash = Finding("c-1", "cradle", Kind.CRASH, Stage.FORWARD, (A, B), Diagnosis(Class.DEFECT, (B,)), "s")
+    known = (KnownFacts("s", "reported", findings=("c-1",)),)
+    dead = (FACTS.targets[0], TargetFacts(B, status="crashed"))
+    facts = replace(FACTS, targets=dead, comparisons=(failed,), findings=(crash,), known=known)
+    assert summarize(facts).headline == "m.keras differs only in known ways (1 finding)."
+    more = replace(facts, comparisons=(failed, replace(PASSING, verdict=Verdict(Judgement.UNDECIDED, (A, B), ""))))
+    assert summarize(more).headline == (
+        "m.keras differs only in known ways (1 finding), but 1 of 2 comparisons is not decided."
+    )
+    assert summarize(more).tone is Tone.UNDECIDED
 
 
 def test_a_planted_fault_is_on_top_and_called_out_where_it_changed_nothing() -> None:

@@ -36,6 +36,7 @@ from .sources.models import Context, ModelSource, open_source
 from .sources.open_sizes import fitting_draws
 from .stress import Stress, Stressed
 from .texts import with_texts
+from .unanswered import unanswered
 from .whole_models import HIGH_PRECISION, WITH_ITSELF, ExaminedModel, ModelExaminer, run_model
 
 
@@ -181,6 +182,14 @@ class _Run:
             examined.notes.append(words.never_trained(settings.targets))
         return Compared(self._facts(source, data, seconds), examined, bool(broken) or nobody or untrained)
 
+    def _unanswered(self) -> tuple[str, ...]:
+        settings, examined = self._settings, self._examined
+        return unanswered(
+            None if settings.schedule is None else examined.training is not None,
+            examined.self_agreement if _itself(settings) else None,
+            None if settings.stress is None else [int(pair["evaluations"]) for pair in self._stressed.pairs],
+        )
+
     def _facts(self, source: ModelSource, data: Data, seconds: float) -> Facts:
         settings, examined, tally = self._settings, self._examined, self._tally
         return Facts(
@@ -213,6 +222,7 @@ class _Run:
             interrupted=self._stop is StopReason.INTERRUPTED,
             planted={target: fault.name for target, fault in settings.runner.faults.items()},
             suspected=self._suspected,
+            unanswered=self._unanswered(),
             training=examined.training,
             high_precision=examined.high_precision,
             scripts=tally.scripts,

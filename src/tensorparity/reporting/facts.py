@@ -156,6 +156,7 @@ class Facts:
         interrupted: by the user, so that it did not do all that it was asked for.
         suspected: of each suspicion that there was no time to confirm, whom it accuses.
         difference: what is new beside an earlier run (``report --diff``).
+        unanswered: what else was asked for and gave no answer, or not the one that was hoped for, as clauses.
         accused: of a case file, whom it was filed against, where nobody of them has run it.
     """
 
@@ -182,6 +183,7 @@ class Facts:
     planted: Mapping[str, str] = field(default_factory=dict)
     alerts: tuple[str, ...] = ()
     suspected: tuple[tuple[str, ...], ...] = ()
+    unanswered: tuple[str, ...] = ()
     accused: tuple[str, ...] = ()
     difference: RunDifference | None = None
     interrupted: bool = False
@@ -236,6 +238,8 @@ class Facts:
         notes = [*self.alerts, *self.notes, *planted_faults(self.planted)]
         if notes:
             document["notes"] = notes
+        if self.unanswered:
+            document["unanswered"] = list(self.unanswered)
         if self.difference:
             document["difference"] = self.difference.to_json()
         if self.planted:

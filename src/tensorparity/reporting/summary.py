@@ -159,10 +159,15 @@ def _comparison(facts: Facts, comparisons: Sequence[Comparison]) -> tuple[str, T
         return _many_defects(facts, defects), Tone.FAIL
     if any(comparison.verdict.failed for comparison in comparisons):
         if facts.accepted:
-            amount = wording.count(len(facts.accepted), "finding")
-            return f"{_subject(facts)} differs only in known ways ({amount}).", Tone.PASS
+            return _known_difference(facts, comparisons)
         return _difference(facts, comparisons)
     return _agreement(facts, comparisons)
+
+
+def _known_difference(facts: Facts, comparisons: Sequence[Comparison]) -> tuple[str, Tone]:
+    said = f"{_subject(facts)} differs only in known ways ({wording.count(len(facts.accepted), 'finding')})"
+    open_ends = _open_ends(facts, comparisons)
+    return (f"{said}, but {'; '.join(open_ends)}.", Tone.UNDECIDED) if open_ends else (f"{said}.", Tone.PASS)
 
 
 def _one_defect(defect: Finding, comparisons: Sequence[Comparison]) -> str:
@@ -246,23 +251,25 @@ def _agreement(facts: Facts, comparisons: Sequence[Comparison]) -> tuple[str, To
         return f"It is not decided whether {_subject(facts)} is the same on {_targets(comparisons)}.", Tone.UNDECIDED
     changed = max(passing, key=lambda comparison: comparison.labels_changed or 0)
     if changed.labels_changed:
-        return _changed_labels(facts, changed, _undecided(facts, comparisons))
-    open_ends = _undecided(facts, comparisons)
-    if facts.suspected:
-        open_ends.append(words.not_confirmed(len(facts.suspected)))
+        return _changed_labels(facts, changed, _open_ends(facts, comparisons))
+    open_ends = _open_ends(facts, comparisons)
     if open_ends:
         return f"{_subject(facts)}: {_targets(passing)} agree, but {'; '.join(open_ends)}.", Tone.UNDECIDED
     return f"{_subject(facts)} is the same on {_targets(passing)}.", Tone.PASS
 
 
-def _undecided(facts: Facts, comparisons: Sequence[Comparison]) -> list[str]:
+def _open_ends(facts: Facts, comparisons: Sequence[Comparison]) -> list[str]:
     """What was asked for and gave no answer."""
-    undecided = sum(comparison.verdict.judgement is not Judgement.PASS for comparison in comparisons)
-    found = [f"{target.name} {_status(target)}" for target in facts.targets if not target.usable]
+    undecided = sum(comparison.verdict.judgement is Judgement.UNDECIDED for comparison in comparisons)
+    known = {name for finding in facts.findings if finding.id in facts.accepted for name in finding.diagnosis.suspects}
+    silent = [target for target in facts.targets if not target.usable and target.name not in known]
+    found = [f"{target.name} {_status(target)}" for target in silent]
     if undecided:
         verb = "is" if undecided == 1 else "are"
         found.append(f"{undecided} of {wording.count(len(comparisons), 'comparison')} {verb} not decided")
-    return found
+    if facts.suspected:
+        found.append(words.not_confirmed(len(facts.suspected)))
+    return [*found, *facts.unanswered, *([words.interrupted()] if facts.interrupted else [])]
 
 
 def _changed_labels(facts: Facts, changed: Comparison, open_ends: Sequence[str]) -> tuple[str, Tone]:
@@ -298,6 +305,8 @@ def _campaign(facts: Facts) -> tuple[str, Tone]:
     sentence = f"{sentence} on {_few(facts.targets)}" if facts.targets else sentence
     if facts.defects:
         return f"{sentence}.", Tone.FAIL
+    if facts.interrupted:
+        return f"{sentence}; {words.interrupted()}.", Tone.UNDECIDED
     if facts.suspected:
         return f"{sentence}; {words.not_confirmed(len(facts.suspected))}.", Tone.UNDECIDED
     return f"{sentence}.", Tone.PASS if cases else Tone.UNDECIDED

@@ -198,6 +198,42 @@ def never_trained(targets: Sequence[str]) -> str:
     return f"the model was not trained: {wording.names(targets)} cannot be asked for it, or did not run the model"
 
 
+def not_trained() -> str:
+    """The same as a clause of the headline, and what else was asked for and gave no answer."""
+    return "the training that was asked for never ran"
+
+
+def interrupted() -> str:
+    return "the run was interrupted"
+
+
+def not_beside_itself() -> str:
+    return "no target was compared with itself"
+
+
+def silent_beside_itself(target: str, ways: Sequence[str]) -> str:
+    return f"{target} could not be compared with itself ({wording.names(ways)})"
+
+
+def changes_own_labels(target: str, ways: Sequence[tuple[str, int]]) -> str:
+    """``onnxruntime differs from itself: 2 labels change in batch size 1``."""
+    told = wording.names(f"{wording.count(changed, 'label')} in {way}" for way, changed in ways)
+    return f"{target} differs from itself: other labels ({told})"
+
+
+def differs_from_itself(target: str, ways: Sequence[tuple[str, float]]) -> str:
+    """Of a target beside itself, by more than rounding."""
+    told = wording.names(f"{wording.number(apart)} in {way}" for way, apart in ways)
+    return f"{target} differs from itself (relatively by {told})"
+
+
+def not_searched(missed: int, pairs: int) -> str:
+    """Of ``--stress``."""
+    if missed == pairs:
+        return "the search of --stress never ran"
+    return f"{missed} of {wording.count(pairs, 'pair')} {'was' if missed == 1 else 'were'} not searched by --stress"
+
+
 def never_ran(stages: Sequence[str], targets: Sequence[str]) -> str:
     """Of stages of a training step that were asked for."""
     return f"{wording.names(stages)} never ran: {wording.names(targets)} cannot be asked for it"
