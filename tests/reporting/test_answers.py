@@ -35,6 +35,7 @@ FACTS = Facts(
     {},
     comparisons=(PASSING,),
     subject="m.keras",
+    isolated_threshold=30.0,
 )
 
 
@@ -55,10 +56,41 @@ def test_a_label_that_changed_is_said_with_why_it_passes() -> None:
     )
 
 
-def test_every_layer_is_said_of_those_that_were_measured() -> None:
-    said = headline(labels_changed=1, layers=LAYERS)
-    assert "1 of 2 layers could be run alone, and those agree." in said
-    assert "its layers could not be read" in headline(labels_changed=1)
+@pytest.mark.parametrize(
+    ("errors", "reason", "said"),
+    [
+        (
+            (2.5, 30.0),
+            "the difference is rounding",
+            "all 2 layers agree alone to 30 units of rounding, so this is rounding",
+        ),
+        (
+            (2.5, 31.0),
+            "rounding",
+            "all 2 layers were run alone, and the worst is off by 31 units of rounding (rounding).",
+        ),
+        ((2.5, math.nan), "rounding", "and the worst is off by NaN units of rounding (rounding)."),
+        ((2.5, 1.0), "documented freedom", "all 2 layers agree alone to 2.5 units of rounding (documented freedom)."),
+        (
+            (2.5, None),
+            "rounding",
+            "1 of 2 layers could be run alone, and those agree to 2.5 units of rounding (rounding).",
+        ),
+        (
+            (40.0, None),
+            "rounding",
+            "1 of 2 layers could be run alone, and the worst is off by 40 units of rounding (rounding).",
+        ),
+        ((None, None), "no input differs", "none of its 2 layers was run alone (no input differs)."),
+        ((), "equal up to rounding", "no layer was run alone (equal up to rounding)."),
+    ],
+)
+def test_rounding_is_only_said_where_every_layer_rounds(errors: Any, reason: str, said: str) -> None:
+    measured = tuple(replace(layer, isolated_error=e) for layer, e in zip(LAYERS, errors, strict=False))
+    verdict = replace(PASSING.verdict, reason=reason)
+    told = headline(labels_changed=1, layers=measured, verdict=verdict)
+    assert said in told
+    assert ("so this is rounding" in told) is (errors == (2.5, 30.0))
 
 
 NOT_ASKED = (None, None, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -275,11 +276,12 @@ def _open_ends(facts: Facts, comparisons: Sequence[Comparison]) -> list[str]:
 def _changed_labels(facts: Facts, changed: Comparison, open_ends: Sequence[str]) -> tuple[str, Tone]:
     """Why a difference passes that a user would see."""
     errors = [layer.isolated_error for layer in changed.layers if layer.isolated_error is not None]
-    measured = words.layers_measured(len(errors), len(changed.layers), max(errors, default=None))
-    so = ", so this is rounding carried along" if errors and len(errors) == len(changed.layers) else ""
+    worst = math.nan if any(map(math.isnan, errors)) else max(errors, default=None)
+    limit, reason = facts.isolated_threshold, changed.verdict.reason
+    why = words.why_labels_change(len(errors), len(changed.layers), worst, limit, reason)
     said = words.labels_changed(changed.labels_changed or 0, changed.instances, changed.a, changed.b)
     ending = "".join(f"; {text}" for text in open_ends)
-    return f"{_subject(facts)}: {said}; {measured}{so}{ending}.", Tone.UNDECIDED
+    return f"{_subject(facts)}: {said}; {why}{ending}.", Tone.UNDECIDED
 
 
 def _targets(comparisons: Iterable[Comparison]) -> str:

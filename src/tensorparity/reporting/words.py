@@ -43,6 +43,8 @@ _HOW = {
     "fit-loss": "the loss of {}, trained from identical weights",
     "fit-weights": "the weights of {}, trained from identical weights",
 }
+#: In the reason of a verdict that takes a difference for rounding.
+_ROUNDING = "rounding"
 #: What the judges of whole steps call what has no layer of its own.
 _NAMELESS = {"training": "the whole model"}
 
@@ -301,13 +303,26 @@ def labels_changed(changed: int, instances: int, a: str, b: str) -> str:
     return f"{changed} of {wording.count(instances, 'label')} changed between {a} and {b}"
 
 
-def layers_measured(measured: int, layers: int, units: float | None) -> str:
-    """Which share of a model's layers was run alone on both sides, and how far they agreed."""
-    if not layers:
-        return "its layers could not be read, so none was run alone"
+def why_labels_change(measured: int, layers: int, units: float | None, limit: float | None, reason: str) -> str:
+    """Why a pair passes that changes labels: "rounding" only where every layer was seen to do no more than round.
+
+    Args:
+        measured: so many of the ``layers`` were run alone, and were off by up to ``units`` of rounding.
+        limit: K, up to which that is rounding.
+        reason: of the pair's verdict.
+    """
+    if not measured or units is None:
+        none = f"none of its {wording.count(layers, 'layer')} was run alone" if layers else "no layer was run alone"
+        return f"{none} ({reason})"
+    within = limit is not None and units <= limit
+    every = wording.count(layers, "layer")
+    alone = f"all {every} were run alone" if measured == layers else f"{measured} of {every} could be run alone"
+    if not within:
+        return f"{alone}, and the worst is off by {wording.number(units)} units of rounding ({reason})"
     if measured < layers:
-        return f"{measured} of {wording.count(layers, 'layer')} could be run alone, and those agree"
-    return f"all {wording.count(layers, 'layer')} agree alone to {wording.number(units)} units of rounding"
+        return f"{alone}, and those agree to {wording.number(units)} units of rounding ({reason})"
+    agree = f"all {every} agree alone to {wording.number(units)} units of rounding"
+    return f"{agree}, so this is rounding carried along" if _ROUNDING in reason else f"{agree} ({reason})"
 
 
 def not_finite(counts: Mapping[str, int]) -> list[str]:
