@@ -93,6 +93,42 @@ def test_rounding_is_only_said_where_every_layer_rounds(errors: Any, reason: str
     assert ("so this is rounding" in told) is (errors == (2.5, 30.0))
 
 
+ITSELF = (
+    SelfAgreement(B, "batch size 1", 0.3, 0.5, 4),
+    SelfAgreement(B, "run 2", 0.0, 0.0, 0),
+    SelfAgreement(A, "run 2", problem="out of | memory"),
+)
+
+
+def test_a_target_beside_itself_stands_in_every_report() -> None:
+    facts = replace(FACTS, self_agreement=ITSELF)
+    for rendered in (render_html, render_markdown):
+        said = rendered(facts)
+        assert "Every target beside itself" in said
+        assert "batch size 1" in said
+        assert "out of" in said
+        assert "beside itself" not in rendered(FACTS)
+    assert "| onnxruntime | batch size 1 | 0.3 | 0.5 | 4 |" in render_markdown(facts)
+    assert "out of \\| memory" in render_markdown(facts)
+
+
+@pytest.mark.parametrize(
+    ("changes", "own", "said"),
+    [
+        ({"labels_changed": 4}, ITSELF, True),
+        ({"labels_changed": 5}, ITSELF, False),
+        ({"labels_changed": 5, "max_rel": 0.5}, ITSELF, True),
+        ({"labels_changed": 5, "max_rel": 0.6}, ITSELF, False),
+        ({"labels_changed": 4}, (replace(ITSELF[0], target="openvino"),), False),
+    ],
+)
+def test_a_target_as_far_from_itself_is_named_where_labels_change(
+    changes: dict[str, Any], own: tuple[SelfAgreement, ...], said: bool
+) -> None:
+    facts = replace(FACTS, comparisons=(replace(PASSING, **changes),), self_agreement=own)
+    assert ("; onnxruntime differs from itself as much (batch size 1)" in summarize(facts).headline) is said
+
+
 NOT_ASKED = (None, None, None)
 
 

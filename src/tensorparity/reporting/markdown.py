@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..core.finding import Finding
+from ..core.self_agreement import SelfAgreement
 from . import wording, words
 from .facts import Facts
 from .standing import DEFECT, KNOWN, MEANINGS, REMARK, distinct, reason_of_acceptance, standings
@@ -28,6 +29,8 @@ def render(facts: Facts) -> str:
     others = [finding for finding in facts.findings if stands[finding.id] not in (DEFECT, REMARK)]
     if others:
         parts.append(_table(facts, by_class(others), stands))
+    if facts.self_agreement:
+        parts.append(_beside_itself(facts.self_agreement))
     if facts.notes:
         parts.append("## Notes\n\n" + "\n".join(f"- {text(note)}" for note in facts.notes))
     return "\n\n".join(parts) + "\n"
@@ -69,6 +72,21 @@ def code_fence(script: str) -> list[str]:
 
 def _cluster(finding: Finding) -> str:
     return finding.cluster or finding.signature
+
+
+def _beside_itself(found: Sequence[SelfAgreement]) -> str:
+    head = [
+        "| target | run again in | largest difference | relative | labels changed |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    rows = [f"| {' | '.join(_cells(item))} |" for item in found]
+    return "\n".join(["## Every target beside itself", "", *head, *rows])
+
+
+def _cells(item: SelfAgreement) -> list[str]:
+    largest = text(item.problem) if item.problem else wording.number(item.max_abs, missing="–")
+    changed = "–" if item.labels_changed is None else str(item.labels_changed)
+    return [text(item.target), text(item.way), largest, wording.number(item.max_rel, missing="–"), changed]
 
 
 def _remarks(remarks: Sequence[Finding]) -> str:

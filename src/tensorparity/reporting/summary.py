@@ -280,8 +280,19 @@ def _changed_labels(facts: Facts, changed: Comparison, open_ends: Sequence[str])
     limit, reason = facts.isolated_threshold, changed.verdict.reason
     why = words.why_labels_change(len(errors), len(changed.layers), worst, limit, reason)
     said = words.labels_changed(changed.labels_changed or 0, changed.instances, changed.a, changed.b)
-    ending = "".join(f"; {text}" for text in open_ends)
+    ending = "".join(f"; {text}" for text in [*_as_far_from_themselves(facts, changed), *open_ends])
     return f"{_subject(facts)}: {said}; {why}{ending}.", Tone.UNDECIDED
+
+
+def _as_far_from_themselves(facts: Facts, pair: Comparison) -> list[str]:
+    """Of either target that differs from itself as much as the pair does."""
+    found: dict[str, list[str]] = {}
+    for own in facts.self_agreement:
+        as_many = (own.labels_changed or 0) >= (pair.labels_changed or 1)
+        as_far = bool(pair.max_rel) and own.max_rel is not None and own.max_rel >= (pair.max_rel or 0.0)
+        if own.target in (pair.a, pair.b) and (as_many or as_far):
+            found.setdefault(own.target, []).append(own.way)
+    return [words.as_much_from_itself(target, ways) for target, ways in found.items()]
 
 
 def _targets(comparisons: Iterable[Comparison]) -> str:

@@ -325,6 +325,11 @@ def why_labels_change(measured: int, layers: int, units: float | None, limit: fl
     return f"{agree}, so this is rounding carried along" if _ROUNDING in reason else f"{agree} ({reason})"
 
 
+def as_much_from_itself(target: str, ways: Sequence[str]) -> str:
+    """Of a target that is beside itself as far away as from the other one."""
+    return f"{target} differs from itself as much ({wording.names(ways)})"
+
+
 def not_finite(counts: Mapping[str, int]) -> list[str]:
     """Of the user's own data: what is no number there is none anywhere behind."""
     if not counts:
