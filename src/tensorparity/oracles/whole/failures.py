@@ -25,6 +25,7 @@ from ..measure.exporters import doubts_about, suspects_of_failure
 from ..measure.support import classify_failure
 from .by_rates import first_highlighted
 from .sight import Asking, Found, ModelPlace, Sight
+from .verdicts import all_that_round_measured, unmeasured
 
 
 def suspect_endings(at: Sight) -> Asking[None]:
@@ -118,16 +119,18 @@ def _is_covered(at: Sight, comparison: Comparison) -> bool:
 def _pair_found(at: Sight, comparison: Comparison) -> Found:
     verdict = comparison.verdict
     by_values = verdict.kind not in (Kind.SHAPE, Kind.DTYPE)
-    rounding = verdict.kind is Kind.INCONSISTENCY and bool(at.measured)
+    total = len(at.nodes)
+    measured = total - len(unmeasured(at, comparison)) if at.measured else 0
+    rounding = verdict.kind is Kind.INCONSISTENCY and all_that_round_measured(at, comparison)
     first = first_highlighted(comparison) if at.settings.needs_labels and by_values else None
     a, b, output = comparison.a, comparison.b, comparison.output
     evidence = [observed("pair-differs", a=a, b=b, output=output, reason=verdict.reason)]
     if rounding:
-        evidence.append(observed("rounding-carried"))
+        evidence.append(observed("rounding-carried", measured=measured, layers=total))
     elif by_values and first is not None:
         evidence.append(observed("introduction-rate", layer=first.name, type=first.type, rate=first.rate))
     elif by_values:
-        evidence.append(observed("layers-unknown"))
+        evidence.append(observed("layers-unknown", measured=measured, layers=total))
     diagnosis = Diagnosis(
         klass=Class.PRECISION if rounding else Class.DEFECT,
         suspects=() if by_values else _odd_ones(at, comparison),
