@@ -43,6 +43,8 @@ _HOW = {
     "fit-loss": "the loss of {}, trained from identical weights",
     "fit-weights": "the weights of {}, trained from identical weights",
 }
+#: In the data of evidence of which some was left out: its text is all that may be said.
+REDACTED = "redacted"
 #: In the reason of a verdict that takes a difference for rounding.
 _ROUNDING = "rounding"
 #: What the judges of whole steps call what has no layer of its own.
@@ -64,6 +66,8 @@ class Told(Protocol):
 
 def sentence(evidence: Evidence) -> str:
     """One observation in words."""
+    if evidence.data.get(REDACTED):
+        return evidence.text
     said = SENTENCES.get(evidence.code)
     return said(evidence.data) if said else str(evidence)
 
@@ -441,7 +445,7 @@ def _is_finite(value: Json) -> bool:
         return True
 
 
-def _where(data: Data) -> str:
+def where(data: Data) -> str:
     """``conv (Conv2D) run alone on identical inputs``."""
     return _HOW.get(data["how"], _HOW["forward"]).format(_layer(data))
 
@@ -471,26 +475,26 @@ def _index(data: Data) -> str:
 def _off(data: Data) -> str:
     off = float(data["off"])
     by = f"off by {off:.3g}" if off and math.isfinite(off) else "wrong"  # some measures know no absolute error
-    said = f"{data['target']} is {by} in {_where(data)}: {_explained_text(data['ratio'])}"
+    said = f"{data['target']} is {by} in {where(data)}: {_explained_text(data['ratio'])}"
     return f"{said}; {_gives(data)}" if "index" in data else said
 
 
 def _gives(data: Data) -> str:
-    return f"{_index(data)} it gives {_value(data['observed'])} where {_right(data)} {_value(data['expected'])}"
+    return f"{_index(data)} it gives {_value(data['observed'])} where {who_is_right(data)} {_value(data['expected'])}"
 
 
-def _right(data: Data) -> str:
+def who_is_right(data: Data) -> str:
     return "the reference gives" if data["against"] == "reference" else "most targets give"
 
 
 def _not_finite(data: Data) -> str:
-    given = f"{_value(data['observed'])} where {_right(data)} {_value(data['expected'])}"
-    return f"{data['target']} gives {given}, {_index(data)}, in {_where(data)}"
+    given = f"{_value(data['observed'])} where {who_is_right(data)} {_value(data['expected'])}"
+    return f"{data['target']} gives {given}, {_index(data)}, in {where(data)}"
 
 
 def _other_shape(data: Data) -> str:
-    given = f"the shape {_shape(data['given'])} where {_right(data)} {_shape(data['wanted'])}"
-    return f"{data['target']} gives {given}, in {_where(data)}"
+    given = f"the shape {_shape(data['given'])} where {who_is_right(data)} {_shape(data['wanted'])}"
+    return f"{data['target']} gives {given}, in {where(data)}"
 
 
 def _shape(sizes: Json) -> str:
@@ -498,7 +502,7 @@ def _shape(sizes: Json) -> str:
 
 
 def _other_dtype(data: Data) -> str:
-    return f"{data['target']} answers in {data['dtype']} in {_where(data)}, which is not what its dtype policy says"
+    return f"{data['target']} answers in {data['dtype']} in {where(data)}, which is not what its dtype policy says"
 
 
 def _agree(data: Data) -> str:
@@ -660,7 +664,7 @@ def _settings(data: Data) -> str:
 def _exported_layer(data: Data) -> str:
     runtimes, originals = " and ".join(data["runtimes"]), " and ".join(data["originals"])
     return (
-        f"{_where(data)}: {runtimes} agree with each other on the exported file, and not with {originals} "
+        f"{where(data)}: {runtimes} agree with each other on the exported file, and not with {originals} "
         "on the original"
     )
 
