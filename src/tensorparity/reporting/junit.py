@@ -1,7 +1,8 @@
 """The findings of a run as JUnit's XML, which every continuous integration shows.
 
 A new defect is a failure, an accepted one is skipped, every other finding (a remark, too) passes and says what it is.
-What an engine ran without finding anything is one case that passes, with their number in its name.
+What an engine ran without finding anything is one case that passes, with their number in its name. A comparison is a
+case, too: skipped where it is undecided, failed where a new defect is behind it. Alerts are properties.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from ..core.finding import Finding
 from . import wording, words
 from .facts import Facts
+from .junit_run import counted, run_suite
 from .standing import DEFECT, KNOWN, MEANINGS, reason_of_acceptance, standings
 from .summary import place
 
@@ -19,12 +21,13 @@ from .summary import place
 def render(facts: Facts) -> str:
     """One document; what XML cannot say is escaped."""
     root = ElementTree.Element("testsuites", name="tensorparity")
+    root.extend(run_suite(facts))
     stands = standings(facts)
     engines = [*facts.stats.get("per_engine", {}), *(finding.engine for finding in facts.findings)]
     for engine in dict.fromkeys(engines):
         findings = [finding for finding in facts.findings if finding.engine == engine]
         root.append(_suite(facts, engine, findings, stands))
-    for total in ("tests", "failures", "skipped"):
+    for total in ("tests", "failures", "errors", "skipped"):
         root.set(total, str(sum(int(suite.get(total, "0")) for suite in root)))
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
@@ -37,10 +40,7 @@ def _suite(facts: Facts, engine: str, findings: Sequence[Finding], stands: Mappi
         name = f"{stats['cases']} cases run, {stats.get('undecided', 0)} undecided"
         ElementTree.SubElement(suite, "testcase", classname=wording.visible(engine), name=name)
     suite.extend(_case(facts, finding, stands[finding.id]) for finding in findings)
-    suite.set("tests", str(len(suite)))
-    for kind, tag in (("failures", "failure"), ("skipped", "skipped")):
-        suite.set(kind, str(sum(case.find(tag) is not None for case in suite)))
-    return suite
+    return counted(suite)
 
 
 def _case(facts: Facts, finding: Finding, stands_as: str) -> ElementTree.Element:

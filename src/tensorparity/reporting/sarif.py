@@ -16,10 +16,11 @@ from ..core import jsontext
 from ..core.finding import Finding
 from ..core.jsontext import Json
 from ..core.severity import Severity
-from ..core.verdict import Kind
+from ..core.verdict import Judgement, Kind
 from . import wording, words
 from .facts import Facts
 from .standing import CLASS_MEANINGS, MEANINGS, REMARK, standings
+from .summary import summarize
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 #: The name says how the fingerprint is made; a new way gets a new number.
@@ -38,7 +39,9 @@ def render(facts: Facts) -> str:
         "tool": {"driver": driver},
         "automationDetails": {"id": f"tensorparity/{facts.command}/{wording.visible(facts.subject)}"},
         "columnKind": "unicodeCodePoints",
-        "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": list(_notifications(facts))}],
+        "invocations": [
+            {"executionSuccessful": _is_whole(facts), "toolExecutionNotifications": list(_notifications(facts))}
+        ],
         "properties": {"seed": facts.seed, "targets": [target.name for target in facts.targets]},
         "results": results,
     }
@@ -98,9 +101,28 @@ def _suppressions(facts: Facts, finding: Finding) -> Iterator[Mapping[str, Json]
             yield {"kind": "external", "status": "accepted", "justification": wording.visible(entry.reason)}
 
 
+def _is_whole(facts: Facts) -> bool:
+    """It did all that it was asked for."""
+    broken = any(target.status == "broken" for target in facts.targets)
+    return not (broken or facts.interrupted or facts.unanswered)
+
+
 def _notifications(facts: Facts) -> Iterator[Mapping[str, Json]]:
-    """Targets that gave no answer: a reader of the results should know of them."""
+    """What a reader of the results should know: alerts, targets that gave no answer, and what else was left open."""
+    if facts.interrupted:
+        yield _notification("error", words.interrupted())
+    for alert in summarize(facts).alerts:
+        yield _notification("warning", alert)
     for target in facts.targets:
         if not target.usable:
-            text = f"{target.name}: {target.status}" + (f" ({target.reason})" if target.reason else "")
-            yield {"level": "warning", "message": {"text": wording.visible(text)}}
+            reason = f" ({target.reason})" if target.reason else ""
+            yield _notification("warning", f"{target.name}: {target.status}{reason}")
+    for clause in facts.unanswered:
+        yield _notification("warning", clause)
+    for pair in facts.comparisons or ():
+        if pair.verdict.judgement is Judgement.UNDECIDED:
+            yield _notification("warning", f"{pair.a} / {pair.b}: not decided ({pair.verdict.reason})")
+
+
+def _notification(level: str, text: str) -> Mapping[str, Json]:
+    return {"level": level, "message": {"text": wording.visible(text)}}
