@@ -57,6 +57,13 @@ def reason_of_acceptance(facts: Facts, finding: Finding) -> str:
     return next((entry.reason for entry in facts.known if finding.id in entry.findings), "")
 
 
+def known_suspects(facts: Facts) -> frozenset[str]:
+    """Who is accused by what is accepted."""
+    accepted = facts.accepted
+    known = (finding for finding in facts.findings if finding.id in accepted)
+    return frozenset(suspect for finding in known for suspect in finding.diagnosis.suspects)
+
+
 def distinct(findings: Iterable[Finding]) -> list[Finding]:
     """One finding per cluster (or signature, where nothing was clustered)."""
     first: dict[str, Finding] = {}

@@ -12,7 +12,7 @@ from ..core.finding import Class, Finding
 from ..core.verdict import Judgement, Kind, Stage
 from . import wording, words
 from .facts import Facts, RunDifference, TargetFacts
-from .standing import CLASS_MEANINGS, distinct
+from .standing import CLASS_MEANINGS, distinct, known_suspects
 
 
 class Tone(Enum):
@@ -69,6 +69,16 @@ def summarize(facts: Facts) -> Summary:
     else:
         sentence, tone = _campaign(facts)
     return Summary(sentence, tone, _open_points(facts), _alerts(facts))
+
+
+def is_open(facts: Facts) -> bool:
+    """Something is not decided: a case, a suspicion, or whether a model is the same."""
+    if facts.stats.get("undecided") or facts.suspected or facts.unanswered:
+        return True
+    if facts.comparisons is None:
+        return False
+    explained = bool(facts.findings) and any(pair.verdict.failed for pair in facts.comparisons)
+    return summarize(facts).tone is Tone.UNDECIDED and not explained
 
 
 def _alerts(facts: Facts) -> tuple[str, ...]:
@@ -262,7 +272,7 @@ def _agreement(facts: Facts, comparisons: Sequence[Comparison]) -> tuple[str, To
 def _open_ends(facts: Facts, comparisons: Sequence[Comparison]) -> list[str]:
     """What was asked for and gave no answer."""
     undecided = sum(comparison.verdict.judgement is Judgement.UNDECIDED for comparison in comparisons)
-    known = {name for finding in facts.findings if finding.id in facts.accepted for name in finding.diagnosis.suspects}
+    known = known_suspects(facts)
     silent = [target for target in facts.targets if not target.usable and target.name not in known]
     found = [f"{target.name} {_status(target)}" for target in silent]
     if undecided:
