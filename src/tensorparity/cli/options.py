@@ -55,18 +55,43 @@ class Counts(click.ParamType[tuple[int, ...]]):
 
 
 class OutFolder(click.ParamType[Path]):
-    """A folder that can be written, or made: asked before anything is started."""
+    """A folder that can be written, or made: asked before anything is started.
+
+    Args:
+        written: False for a folder that a command may only look into.
+    """
 
     name = "folder"
 
+    def __init__(self, *, written: bool = True) -> None:
+        self._written = written
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         path = Path(value)
-        there = next((folder for folder in (path, *path.absolute().parents) if folder.exists()), path)
-        if not there.is_dir():
-            self.fail(f"{str(path)!r} cannot be a folder: {str(there)!r} is a file", param, ctx)
-        if not os.access(there, os.W_OK | os.X_OK):
-            self.fail(f"{str(path)!r} cannot be written: no permission in {str(there)!r}", param, ctx)
+        problem = _trouble_with(path, written=self._written)
+        if problem:
+            self.fail(problem, param, ctx)
         return path
+
+
+def check_writable(folder: Path) -> None:
+    """See to it that files can be written there, before there is anything to write.
+
+    Raises:
+        UsageError: if not.
+    """
+    problem = _trouble_with(folder, written=True)
+    if problem:
+        raise UsageError(problem)
+
+
+def _trouble_with(path: Path, *, written: bool) -> str:
+    there = next((folder for folder in (path, *path.absolute().parents) if folder.exists()), path)
+    if not there.is_dir():
+        return f"{str(path)!r} cannot be a folder: {str(there)!r} is a file"
+    if written and not os.access(there, os.W_OK | os.X_OK):
+        return f"{str(path)!r} cannot be written: no permission in {str(there)!r}"
+    return ""
 
 
 class Size(click.ParamType[int]):
@@ -177,7 +202,7 @@ _CASE = (
         metavar="URL",
         help="The store to look in, if CASE is the id of a finding.  [default: the --out folder]",
     ),
-    click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_OUT, show_default=True),
+    click.option("--out", type=OutFolder(written=False), default=DEFAULT_OUT, show_default=True),
     click.option(
         "--oracle", default="", metavar="NAME", help="The oracle that decides.  [default: the one that found it]"
     ),

@@ -20,7 +20,7 @@ from ..core.finding import Finding
 from ..core.runner import Runner
 from ..core.verdict import Judgement
 from ..engines.audee.stress import StressSettings
-from ..generators.inputs.models import Data, Draw
+from ..generators.inputs.models import Data, Draw, check_npz
 from ..generators.training import Schedule
 from ..operators.reference.rounding import K
 from ..oracles.kinds import check_choice
@@ -105,10 +105,13 @@ def compare(model: str, settings: CompareSettings, listener: Listener = silent) 
     """
     began = time.monotonic()
     check_choice(settings.oracle)
+    if settings.data is not None:
+        check_npz(settings.data)
     arbiters = arbiters_for(settings.targets)
     everybody = list(dict.fromkeys([*settings.targets, *arbiters, *functions_below(settings.targets)]))
     with open_runner(everybody, settings.runner) as runner, ExitStack() as opened:
-        context = Context(runner, settings.runner, settings.targets, settings.seed, listener, arbiters, settings.draws)
+        asked = (settings.targets, settings.seed, listener, arbiters, settings.draws, settings.data)
+        context = Context(runner, settings.runner, *asked)
         source = open_source(model, context)
         draws = settings.draws
         if settings.data is None and source.data is None:

@@ -7,6 +7,7 @@ the signal fade, and every backend looks the same.
 """
 
 import os
+from difflib import get_close_matches
 
 import numpy as np
 
@@ -42,7 +43,9 @@ def find(name):
     for candidate in known:
         if candidate.lower() == name.lower():
             return getattr(keras.applications, candidate)
-    raise Unsupported("keras.applications has no {}; there are {}".format(name, ", ".join(known)))
+    near = get_close_matches(name, known, n=1)
+    hint = "did you mean {}?".format(near[0]) if near else "there are {}".format(", ".join(known))
+    raise Unsupported("keras.applications has no {}; {}".format(name, hint))
 
 
 def names():
