@@ -7,8 +7,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
-from datetime import datetime
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,7 +17,7 @@ from ..core.errors import StoreError, UsageError
 from ..core.procedure import Recipe
 from ..reporting.facts import Facts
 from .exit_codes import FailOn, FailOnOption
-from .writing import write_documents, write_option
+from .writing import write_documents, write_files, write_option
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -339,11 +338,12 @@ def runner_settings(
     )
 
 
-def show(facts: Facts, output_format: str, quiet: bool, folder: Path | None = None) -> None:
+def show(facts: Facts, output_format: str, quiet: bool, folder: Path | None = None, page: str = "") -> None:
     """Print the run's facts: the summary for a person, or one document of another format and nothing else.
 
     Args:
         folder: where a format that consists of files goes.
+        page: the name of the page that was written.
     """
     write_documents(facts)
     if output_format == "text":
@@ -352,7 +352,7 @@ def show(facts: Facts, output_format: str, quiet: bool, folder: Path | None = No
 
             from ..reporting.terminal import render as render_terminal
 
-            render_terminal(facts, Console())
+            render_terminal(facts, Console(), page)
         return
     from ..reporting.base import report_named
 
@@ -373,45 +373,3 @@ def known_format(name: str) -> str:
 
     report_named(name)
     return name
-
-
-def write_files(files: Mapping[str, str | bytes], folder: Path) -> None:
-    """Write the files of a report, and say which.
-
-    Raises:
-        UsageError: if one would be written outside of the folder, or cannot be written.
-    """
-    for name, content in files.items():
-        path = folder / name
-        if not path.resolve().is_relative_to(folder.resolve()):
-            raise UsageError(f"the report names a file outside of {folder}. Received: {name!r}")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        except OSError as error:
-            raise UsageError(f"cannot write {path}: {error.strerror}") from error
-        click.echo(str(path))
-
-
-def write_report(facts: Facts, folder: Path, name: str = "") -> Path:
-    """Write the HTML page under a name of its own; ``report.html`` is the page of the last run.
-
-    Args:
-        name: of a page that is about one case: it is not the last run's.
-
-    Raises:
-        UsageError: if the folder cannot be written.
-    """
-    from ..reporting.html import render as render_html
-
-    stamp = datetime.now().strftime("%Y-%m-%d-%H%M%S")
-    own = folder / (f"{facts.command}-{name}.html" if name else f"{facts.command}-{stamp}.html")
-    paths = [own] if name else [own, folder / "report.html"]
-    page = render_html(facts)
-    for path in paths:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            path.write_text(page, encoding="utf-8")
-        except OSError as error:
-            raise UsageError(f"cannot write {path}: {error.strerror}") from error
-    return paths[-1]

@@ -44,16 +44,21 @@ _TONES = {Tone.PASS: "bold green", Tone.FAIL: "bold red", Tone.UNDECIDED: "bold 
 _JUDGEMENTS = {Judgement.PASS: "green", Judgement.FAIL: "red", Judgement.UNDECIDED: "yellow"}
 
 
-def render(facts: Facts, console: Console) -> None:
-    """Write the summary; whether in colour, and how wide, is the console's affair."""
-    _Page(console).write(facts)
+def render(facts: Facts, console: Console, page: str = "") -> None:
+    """Write the summary; whether in colour, and how wide, is the console's affair.
+
+    Args:
+        page: the name of the file that shows everything, where one was written.
+    """
+    _Page(console, page).write(facts)
 
 
 class _Page:
     """One page on one console. Names and messages only ever become ``Text``, so no markup in them is obeyed."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, page: str = "") -> None:
         self._console = console
+        self._page = page
 
     def write(self, facts: Facts) -> None:
         summary = summarize(facts)
@@ -279,7 +284,10 @@ class _Page:
     def _rest(self, amount: int, noun: str) -> None:
         if amount > 0:
             more = wording.count(amount, f"more {noun}", f"more {noun}s")
-            self._line(f"  ... and {more}: all are in report.html, and with --format json", "dim")
+            where = (
+                f"all are in {self._page}, and with --format json" if self._page else "--format html or json has all"
+            )
+            self._line(f"  ... and {more}: {where}", "dim")
 
     def _show(self, table: Table) -> None:
         self._line("")
