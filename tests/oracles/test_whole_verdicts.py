@@ -13,9 +13,10 @@ from tensorparity.core.comparison import Comparison
 from tensorparity.core.evidence import observed
 from tensorparity.core.finding import Class
 from tensorparity.core.graph import Node
+from tensorparity.core.outcome import Failure
 from tensorparity.core.verdict import Judgement, Kind, Verdict
 from tensorparity.oracles.measure.node_errors import NodeErrors
-from tensorparity.oracles.whole.failures import _pair_found
+from tensorparity.oracles.whole.failures import _pair_found, _said_place
 from tensorparity.oracles.whole.verdicts import _first_unmeasured_layer, _who_agrees
 from tensorparity.reporting.words import sentence
 
@@ -79,6 +80,26 @@ def test_older_stores_counted_no_layers() -> None:
     assert sentence(observed("layers-unknown", measured=2, layers=2)).startswith(
         "every layer of the model agrees alone"
     )
+
+
+@pytest.mark.parametrize(
+    ("ops", "key", "api"),
+    [
+        (("Dense",), None, "keras.layers.Dense"),
+        (("mine.Dense",), None, "mine.Dense"),
+        (("mine.Dense", "Dense"), "layer_1#0", "keras.layers.Dense"),
+        (("mine.Dense", "Dense"), "layer_0#0", "mine.Dense"),
+        (("mine.Dense", "Dense"), None, "Dense"),
+        ((), None, "keras.layers.Dense"),
+    ],
+)
+def test_a_class_of_the_users_is_not_taken_for_the_layer_of_that_name(
+    ops: tuple[str, ...], key: str | None, api: str
+) -> None:
+    nodes = [Node(f"layer_{place}", op, ()) for place, op in enumerate(ops)]
+    at: Any = SimpleNamespace(nodes=nodes, model=SimpleNamespace(file=None))
+    said = "Exception encountered when calling Dense.call().\n\nno"
+    assert _said_place(at, Failure("ValueError", said, node=key)) == (key, api)
 
 
 def test_what_was_not_run_alone_is_said() -> None:

@@ -96,7 +96,15 @@ def _said_place(at: Sight, failure: Failure) -> tuple[str | None, str | None]:
         node = next((node.key for node in at.nodes if name and node.layer == name), None)
         return failure.node or node, f"{ONNX_PREFIX}{op}" if op else None
     layer = failing_layer(failure.message)
-    return failure.node, public_name(layer) if layer and layer != "Functional" else None
+    return failure.node, _api_named(at, failure.node, layer) if layer and layer != "Functional" else None
+
+
+def _api_named(at: Sight, key: str | None, layer: str) -> str:
+    """Keras names the class alone, and a class of the user's may be called like one of Keras' own."""
+    named = {node.op for node in at.nodes if node.op.rpartition(".")[2] == layer and key in (None, node.key)}
+    if len(named) > 1:
+        return layer  # nobody knows whose
+    return public_name(named.pop() if named else layer)
 
 
 def _api_of(at: Sight, key: str | None) -> str | None:
