@@ -39,17 +39,10 @@ def _outputs(document: dict[str, Any], files: dict[str, Path], folder: Path, cod
     return [
         ("code", code),
         ("findings", len(document.get("findings", []))),
-        ("new-findings", len(new_findings(document))),
+        ("new-findings", document.get("stats", {}).get("new_defects", 0)),
         ("report-path", page if page.exists() else ""),
         ("sarif-path", files["sarif"] if files["sarif"].exists() else ""),
     ]
-
-
-def new_findings(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """Defects that no known difference accepts."""
-    accepted = {finding for entry in document.get("known", []) for finding in entry["findings"]}
-    found = document.get("findings", [])
-    return [item for item in found if item["class"] == "defect" and item["id"] not in accepted]
 
 
 def _summary(markdown: Path, code: int) -> str:

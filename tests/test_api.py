@@ -10,6 +10,7 @@ import pytest
 
 import tensorparity
 from tensorparity import api
+from tensorparity.cli.exit_codes import FailOn, exit_code
 from tensorparity.core.comparison import Comparison
 from tensorparity.core.errors import UsageError
 from tensorparity.core.finding import Class, Diagnosis, Finding
@@ -25,8 +26,8 @@ def result(*findings: Finding, judgement: Judgement = Judgement.PASS, broken: bo
     return api.ParityResult(facts, broken)
 
 
-def finding() -> Finding:
-    diagnosis = Diagnosis(Class.DEFECT, ("b",), node="act#0", api="onnx.Relu", evidence=("it is off",))
+def finding(klass: Class = Class.DEFECT, **more: Any) -> Finding:
+    diagnosis = Diagnosis(klass, ("b",), node="act#0", api="onnx.Relu", evidence=("it is off",), **more)
     return Finding("f1", "cradle", Kind.INCONSISTENCY, Stage.FORWARD, ("a", "b"), diagnosis, "signature")
 
 
@@ -50,6 +51,30 @@ def test_what_is_known_raises_nothing() -> None:
     accepted = result(finding(), judgement=Judgement.FAIL, known=known)
     assert accepted.findings == ()
     accepted.raise_for_difference()
+
+
+@pytest.mark.parametrize("remark", [finding(klass) for klass in Class if klass is not Class.DEFECT])
+def test_what_does_not_fail_the_command_is_a_remark(remark: Finding) -> None:
+    found = result(remark)
+    assert exit_code(found.facts, FailOn(), found.broken) == 0
+    assert (found.findings, found.remarks, found.same) == ((), (remark,), True)
+    found.raise_for_difference()
+
+
+def test_lost_digits_are_a_remark_where_the_outputs_agree() -> None:
+    off = finding(relative=1e-7)
+    agreeing = result(off)
+    assert (agreeing.findings, agreeing.remarks) == ((), (off,))
+    agreeing.raise_for_difference()
+    differing = result(off, judgement=Judgement.FAIL)
+    assert (differing.findings, differing.remarks) == ((off,), ())
+    with pytest.raises(tensorparity.ParityError):
+        differing.raise_for_difference()
+
+
+def test_what_was_interrupted_is_no_answer() -> None:
+    with pytest.raises(tensorparity.ParityError):
+        result(interrupted=True).raise_for_difference()
 
 
 def test_in_a_notebook_it_is_a_page_in_a_frame() -> None:

@@ -50,10 +50,10 @@ class ParityResult:
 
     @property
     def same(self) -> bool:
-        """Whether nothing differs, nothing is undecided and every target ran."""
+        """Whether nothing differs but in known ways, nothing is undecided and every target ran."""
         from .reporting.summary import Tone, summarize
 
-        return summarize(self.facts).tone is Tone.PASS and not self.broken and not self.findings
+        return summarize(self.facts).tone is Tone.PASS and not self.broken
 
     @property
     def headline(self) -> str:
@@ -64,9 +64,16 @@ class ParityResult:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What counts: findings that no known difference of ``tensorparity.toml`` accepts."""
-        accepted = self.facts.accepted
-        return tuple(finding for finding in self.facts.findings if finding.id not in accepted)
+        """What fails the command: defects that no known difference of ``tensorparity.toml`` accepts."""
+        return self.facts.defects
+
+    @property
+    def remarks(self) -> tuple[Finding, ...]:
+        """What else was found and fails nothing: rounding, documented freedom, what a target does not offer, what
+        failed in some repeats only, lost digits in a model whose outputs agree.
+        """
+        spared = self.facts.accepted | {finding.id for finding in self.findings}
+        return tuple(finding for finding in self.facts.findings if finding.id not in spared)
 
     @property
     def verdicts(self) -> dict[tuple[str, str, str], Verdict]:
@@ -77,9 +84,10 @@ class ParityResult:
         """Do nothing where all is well.
 
         Raises:
-            ParityError: if there are findings, or a target did not run.
+            ParityError: where the command would end with an error: defects were found, or it did not do all that it
+                was asked for.
         """
-        if self.findings or self.broken:
+        if self.findings or self.broken or self.facts.interrupted:
             raise ParityError(self.text)
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +16,8 @@ from tensorparity.campaign.sections import Sections
 from tensorparity.commands import compare as comparing
 from tensorparity.commands.compare import Compared, CompareSettings, compare
 from tensorparity.commands.sources.models import ModelSource
+from tensorparity.commands.stress import Stressed
+from tensorparity.commands.whole_models import ModelExaminer
 from tensorparity.core.arrays import Array
 from tensorparity.core.errors import DataError, RunError, StoreError, WorkerStartError
 from tensorparity.core.graph import LayerGraph
@@ -139,3 +142,31 @@ def test_nobody_sets_an_arbiter_that_is_not_here(run: Run, fake_runner: Any, mon
     made = told(monkeypatch)
     run(fake_runner(), sections=Sections(oracles={"parity": {"arbiters": ["onnx:reference"]}}))
     assert next(settings["arbiters"] for name, settings in made if name == "parity") == ()
+
+
+def test_what_was_asked_for_besides_and_gave_no_answer_is_kept(run: Run, fake_runner: Any) -> None:
+    runner = fake_runner(ends={TORCH: Status.OUT_OF_MEMORY}, fails_on=lambda case: case.seed != 0)
+    assert run(runner, repeat=2).facts.unanswered == ("keras:torch could not be compared with itself (run 2)",)
+    assert run(fake_runner(), repeat=2).facts.unanswered == ()
+    assert run(runner).facts.unanswered == (), "nobody asked"
+
+
+def test_a_search_that_looked_at_nothing_is_kept(run: Run, fake_runner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = Stressed(({"a": JAX, "b": TORCH, "evaluations": 0},))
+    monkeypatch.setattr(comparing.Stress, "run", lambda self, session, listener: told)
+    compared = run(fake_runner(), stress=StressSettings())
+    assert compared.facts.unanswered == ("the search of --stress never ran",)
+
+
+def test_a_training_that_nobody_could_do_is_kept(run: Run, fake_runner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparing.ModelExaminer, "engine", _without_training)
+    compared = run(fake_runner(), schedule=Schedule(steps=2))
+    assert compared.broken
+    assert compared.facts.unanswered == ("the training that was asked for never ran",)
+
+
+def _without_training(self: ModelExaminer, inputs: Any, labels: Any) -> Any:
+    return ENGINE(replace(self, schedule=None), inputs, labels)
+
+
+ENGINE = ModelExaminer.engine

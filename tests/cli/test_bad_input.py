@@ -38,6 +38,14 @@ def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Captu
     return run
 
 
+def _never(*given: Any, **named: Any) -> Any:
+    raise AssertionError("this is too late")
+
+
+def _on_case(command: str) -> list[str]:
+    return [command, "7f3a", "--out", "/dev/null/out"]
+
+
 def test_a_process_of_its_own_says_the_same(tensorparity: Any) -> None:
     ended = tensorparity("compare", "none.keras")
     assert (ended.code, ended.stdout) == (2, "")
@@ -125,6 +133,22 @@ class TestData:
     def test_missing(self, refused: Any) -> None:
         assert refused("compare", "zoo:inception-block", "--data", "none.npz") == "no data at 'none.npz'"
 
+    @pytest.mark.parametrize(("name", "said"), [("x", "received (3, 17)"), ("z", "holds z"), ("", "no data at")])
+    def test_a_model_is_not_trained_for_data_that_does_not_fit(
+        self, refused: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, said: str
+    ) -> None:
+        monkeypatch.setattr("tensorparity.commands.sources.models.open_zoo", _never)
+        if name:
+            np.savez(tmp_path / "data.npz", **{name: np.zeros((3, 17), np.float32)})
+        assert said in refused("compare", "zoo:lenet5", "--data", tmp_path / "data.npz")
+
+    def test_no_target_is_started_for_data_that_is_none(
+        self, refused: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("tensorparity.commands.compare.open_runner", _never)
+        (tmp_path / "data.npz").write_text("no archive")
+        assert "data.npz" in refused("compare", "zoo:lenet5", "--data", tmp_path / "data.npz")
+
 
 class TestTargets:
     def test_unknown(self, refused: Any) -> None:
@@ -181,6 +205,10 @@ class TestOptions:
             (["compare", "zoo:resnet20", "--optimizer", "Adam:rate=1"], "the optimizer Adam takes no 'rate'; it takes"),
             (["compare", "zoo:resnet20", "--loss", "MSE"], "unknown loss 'MSE'"),
             (["hunt", "--out", "/dev/null/out"], "'/dev/null/out' cannot be a folder: '/dev/null' is a file"),
+            *(
+                (_on_case(command), "'/dev/null/out' cannot be a folder")
+                for command in ("replay", "reduce", "localize")
+            ),
             (["compare", "model.bin"], "no model at 'model.bin'"),
             (["targets", "--format", "xml"], "unknown report 'xml'; known are"),
         ],

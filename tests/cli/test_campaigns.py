@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,9 @@ def test_an_oracle_is_looked_up_before_anything_is_started(name: str, tmp_path: 
     assert not (tmp_path / "out").exists()
 
 
+MANY = replace(FACTS, findings=tuple(replace(FINDING, id=str(n), signature=str(n)) for n in range(12)))
+
+
 @dataclass(frozen=True)
 class Done:
     facts: Facts
@@ -89,8 +93,35 @@ class TestFinish:
 
     def test_a_page_of_one_case_is_not_the_last_run_s(self, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
         run.finish(Done(FACTS), page="case")
-        assert [path.name for path in run.out.iterdir()] == ["hunt-case.html"]
+        (page,) = run.out.iterdir()
+        assert re.fullmatch(r"hunt-case-[0-9-]+\.html", page.name)
         assert "Store:" not in capsys.readouterr().out
+
+    @pytest.mark.parametrize("page", ["", "case"])
+    def test_no_run_overwrites_the_page_of_another(self, run: Run, page: str) -> None:
+        for seed in range(4):
+            run.finish(Done(replace(FACTS, seed=seed)), page=page)
+        pages = [path for path in run.out.iterdir() if path.name != "report.html"]
+        assert len(pages) == 4
+        seeds = {found for path in pages for found in re.findall("seed ([0-9])", path.read_text())}
+        assert seeds == {"0", "1", "2", "3"}
+        if not page:
+            assert "seed 3" in (run.out / "report.html").read_text()
+
+    @pytest.mark.parametrize(
+        ("page", "named"), [("", r"all are in report\.html"), ("case", r"in hunt-case-[0-9-]+\.html")]
+    )
+    def test_more_is_where_a_page_was_written(
+        self, run: Run, page: str, named: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        run.finish(Done(MANY), page=page)
+        assert re.search(rf"and 2 more defects: .*{named}", capsys.readouterr().out)
+
+    def test_nobody_is_sent_to_a_page_that_was_not_written(self, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+        run.finish(Done(MANY), page=None)
+        said = capsys.readouterr().out
+        assert "and 2 more defects: --format html or json has all" in said
+        assert ".html" not in said
 
     def test_no_page_where_none_is_wanted(self, run: Run) -> None:
         run.finish(Done(FACTS), page=None)

@@ -11,7 +11,7 @@ from tensorparity.cli.exit_codes import FailOn, FailOnOption, exit_code
 from tensorparity.core.comparison import Comparison
 from tensorparity.core.finding import Class, Diagnosis, Finding
 from tensorparity.core.verdict import Judgement, Kind, Stage, Verdict
-from tensorparity.reporting.facts import Facts, TargetFacts
+from tensorparity.reporting.facts import Facts, KnownFacts, TargetFacts
 from tensorparity.reporting.summary import Tone, summarize
 
 A, B = "keras:jax", "keras:torch"
@@ -61,6 +61,48 @@ def test_undecided_fails_where_it_is_asked_for(fail_on: str, code: int) -> None:
 def test_a_target_that_was_asked_for_and_ran_nothing_is_a_failure(status: str, asked: bool, code: int) -> None:
     facts = replace(FACTS, targets=(TargetFacts(A, status="completed"), TargetFacts(B, status=status)))
     assert exit_code(facts, FailOn(), False, asked=asked) == code
+
+
+SAME = replace(FACTS, comparisons=(pair(Judgement.PASS),))
+RAISED = (TargetFacts(A, status="completed"), TargetFacts(B, status="raised", reason="ValueError: no"))
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        replace(SAME, comparisons=(pair(Judgement.PASS, labels_changed=1),)),
+        replace(SAME, targets=RAISED),
+        replace(SAME, suspected=((B,),)),
+        replace(SAME, unanswered=("the training that was asked for never ran",)),
+        replace(SAME, comparisons=()),
+        replace(FACTS, command="hunt", suspected=((B,),)),
+    ],
+    ids=["labels", "raised", "suspected", "unanswered", "nothing", "hunt"],
+)
+def test_whatever_leaves_the_headline_open_is_undecided(facts: Facts) -> None:
+    assert summarize(facts).tone is Tone.UNDECIDED
+    assert exit_code(facts, FailOn(), False) == 0
+    assert exit_code(facts, FailOn(undecided=True), False) == 1
+    assert exit_code(SAME, FailOn(undecided=True), False) == 0
+
+
+def test_what_is_found_to_be_rounding_is_decided() -> None:
+    rounding = replace(OFF, diagnosis=replace(OFF.diagnosis, klass=Class.PRECISION))
+    differing = replace(SAME, comparisons=(pair(Judgement.FAIL),), findings=(rounding,))
+    assert exit_code(differing, FailOn(undecided=True), False) == 0
+
+
+@pytest.mark.parametrize("status", ["raised", "timed out", "crashed", "out of memory", "broken", "unsupported"])
+def test_a_target_of_a_comparison_that_gave_no_answer_never_ran(status: str) -> None:
+    facts = replace(SAME, targets=(RAISED[0], TargetFacts(B, status=status)))
+    assert exit_code(facts, FailOn(), False, asked=True) == 3
+    assert exit_code(facts, FailOn(), False) == 0
+    known = replace(facts, findings=(OFF,), known=(KnownFacts("s", "reported", findings=(OFF.id,)),))
+    assert exit_code(known, FailOn(), False, asked=True) == 0
+
+
+def test_a_target_that_raised_in_a_case_of_a_hunt_has_run_others() -> None:
+    assert exit_code(replace(FACTS, command="hunt", targets=RAISED), FailOn(), False, asked=True) == 0
 
 
 def test_an_interrupted_run_did_not_do_what_it_was_asked_for() -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from tensorparity.core.case import ApiCall, ArrayArg, Case
 from tensorparity.core.engine import Result
+from tensorparity.core.evidence import observed
 from tensorparity.core.finding import Class, Diagnosis, Finding
 from tensorparity.core.outcome import Status
 from tensorparity.core.verdict import Judgement, Kind, Stage, Verdict
@@ -208,7 +209,9 @@ class TestTwoRuns:
 
 
 def test_what_is_redacted_holds_no_number_of_an_input(tensorparity: Any, tmp_path: Path) -> None:
-    told = replace(DENSE, evidence=("keras:torch is off by 3; at [0, 1] it gives 77.5 where the reference gives 80.5",))
+    place = {"index": [0, 1], "observed": 77.5, "expected": 80.5, "against": "reference"}
+    where = {"target": TORCH, "layer": "d", "op": "Dense", "how": "forward"}
+    told = replace(DENSE, evidence=(observed("off", off=3.0, ratio=9.0, **where, **place),))
     with open_store(tmp_path) as opened:
         first = opened.begin_campaign("compare", 3, {"model": "/home/me/secret/m.keras", "targets": [TORCH]})
         opened.add_finding(first, finding("cradle-1", told), reproducer="x = [77.5]\n")

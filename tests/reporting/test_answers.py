@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import io
+import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import pytest
 from rich.console import Console
 
+from tensorparity.commands.unanswered import unanswered
 from tensorparity.core.comparison import Comparison, LayerDeviation
 from tensorparity.core.finding import Class, Diagnosis, Finding
+from tensorparity.core.self_agreement import SelfAgreement
+from tensorparity.core.severity import DIGITS
 from tensorparity.core.verdict import Judgement, Kind, Stage, Verdict
 from tensorparity.generators.inputs.models import Data
 from tensorparity.reporting import words
-from tensorparity.reporting.facts import Facts, TargetFacts
+from tensorparity.reporting.facts import Facts, KnownFacts, TargetFacts
 from tensorparity.reporting.html import render as render_html
 from tensorparity.reporting.markdown import render as render_markdown
 from tensorparity.reporting.summary import Tone, summarize
@@ -29,6 +35,7 @@ FACTS = Facts(
     {},
     comparisons=(PASSING,),
     subject="m.keras",
+    isolated_threshold=30.0,
 )
 
 
@@ -49,10 +56,140 @@ def test_a_label_that_changed_is_said_with_why_it_passes() -> None:
     )
 
 
-def test_every_layer_is_said_of_those_that_were_measured() -> None:
-    said = headline(labels_changed=1, layers=LAYERS)
-    assert "1 of 2 layers could be run alone, and those agree." in said
-    assert "its layers could not be read" in headline(labels_changed=1)
+@pytest.mark.parametrize(
+    ("errors", "reason", "said"),
+    [
+        (
+            (2.5, 30.0),
+            "the difference is rounding",
+            "all 2 layers agree alone to 30 units of rounding, so this is rounding",
+        ),
+        (
+            (2.5, 31.0),
+            "rounding",
+            "all 2 layers were run alone, and the worst is off by 31 units of rounding (rounding).",
+        ),
+        ((2.5, math.nan), "rounding", "and the worst is off by NaN units of rounding (rounding)."),
+        ((2.5, 1.0), "documented freedom", "all 2 layers agree alone to 2.5 units of rounding (documented freedom)."),
+        (
+            (2.5, None),
+            "rounding",
+            "1 of 2 layers could be run alone, and those agree to 2.5 units of rounding (rounding).",
+        ),
+        (
+            (40.0, None),
+            "rounding",
+            "1 of 2 layers could be run alone, and the worst is off by 40 units of rounding (rounding).",
+        ),
+        ((None, None), "no input differs", "none of its 2 layers was run alone (no input differs)."),
+        ((), "equal up to rounding", "no layer was run alone (equal up to rounding)."),
+    ],
+)
+def test_rounding_is_only_said_where_every_layer_rounds(errors: Any, reason: str, said: str) -> None:
+    measured = tuple(replace(layer, isolated_error=e) for layer, e in zip(LAYERS, errors, strict=False))
+    verdict = replace(PASSING.verdict, reason=reason)
+    told = headline(labels_changed=1, layers=measured, verdict=verdict)
+    assert said in told
+    assert ("so this is rounding" in told) is (errors == (2.5, 30.0))
+
+
+ITSELF = (
+    SelfAgreement(B, "batch size 1", 0.3, 0.5, 4),
+    SelfAgreement(B, "run 2", 0.0, 0.0, 0),
+    SelfAgreement(A, "run 2", problem="out of | memory"),
+)
+
+
+def test_a_target_beside_itself_stands_in_every_report() -> None:
+    facts = replace(FACTS, self_agreement=ITSELF)
+    for rendered in (render_html, render_markdown):
+        said = rendered(facts)
+        assert "Every target beside itself" in said
+        assert "batch size 1" in said
+        assert "out of" in said
+        assert "beside itself" not in rendered(FACTS)
+    assert "| onnxruntime | batch size 1 | 0.3 | 0.5 | 4 |" in render_markdown(facts)
+    assert "out of \\| memory" in render_markdown(facts)
+
+
+@pytest.mark.parametrize(
+    ("changes", "own", "said"),
+    [
+        ({"labels_changed": 4}, ITSELF, True),
+        ({"labels_changed": 5}, ITSELF, False),
+        ({"labels_changed": 5, "max_rel": 0.5}, ITSELF, True),
+        ({"labels_changed": 5, "max_rel": 0.6}, ITSELF, False),
+        ({"labels_changed": 4}, (replace(ITSELF[0], target="openvino"),), False),
+    ],
+)
+def test_a_target_as_far_from_itself_is_named_where_labels_change(
+    changes: dict[str, Any], own: tuple[SelfAgreement, ...], said: bool
+) -> None:
+    facts = replace(FACTS, comparisons=(replace(PASSING, **changes),), self_agreement=own)
+    assert ("; onnxruntime differs from itself as much (batch size 1)" in summarize(facts).headline) is said
+
+
+NOT_ASKED = (None, None, None)
+
+
+def test_what_was_asked_for_besides_and_not_answered_is_in_the_headline() -> None:
+    open_ones = unanswered(False, [SelfAgreement(A, "batch size 1", problem="out of memory")], [0])
+    answer = summarize(replace(FACTS, unanswered=open_ones, interrupted=True))
+    assert answer.headline == (
+        "m.keras: keras:jax and onnxruntime agree, but the training that was asked for never ran; keras:jax could not "
+        "be compared with itself (batch size 1); the search of --stress never ran; the run was interrupted."
+    )
+    assert answer.tone is Tone.UNDECIDED
+    changed = replace(FACTS, unanswered=open_ones[:1], comparisons=(replace(PASSING, labels_changed=1),))
+    assert summarize(changed).headline.endswith("; the training that was asked for never ran.")
+    assert replace(FACTS, unanswered=open_ones[:1]).document()["unanswered"] == list(open_ones[:1])
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (NOT_ASKED, ""),
+        ((True, [SelfAgreement(A, "run 2", 0.0, 0.0, 0)], [40]), ""),
+        ((None, [SelfAgreement(A, "run 2", 0.1, DIGITS / 2, 0)], None), ""),
+        ((None, [], None), "no target was compared with itself"),
+        ((None, None, []), "the search of --stress never ran"),
+        ((None, None, [9, 0, 0]), "2 of 3 pairs were not searched by --stress"),
+        (
+            (None, [SelfAgreement(A, "batch size 1", 0.1, 0.2, 3), SelfAgreement(A, "run 2", 0.1, 0.2, 1)], None),
+            "keras:jax differs from itself: other labels (3 labels in batch size 1 and 1 label in run 2)",
+        ),
+        (
+            (None, [SelfAgreement(A, "run 2", 0.1, 2 * DIGITS)], None),
+            "keras:jax differs from itself (relatively by 0.002 in run 2)",
+        ),
+        (
+            (None, [SelfAgreement(A, "run 2", math.nan, math.nan)], None),
+            "keras:jax differs from itself (relatively by NaN in run 2)",
+        ),
+    ],
+)
+def test_what_is_open_by_what_was_asked_for(asked: Any, said: str) -> None:
+    assert "; ".join(unanswered(*asked)) == said
+
+
+def test_an_interrupted_campaign_says_so() -> None:
+    run = Facts("hunt", 0, FACTS.targets, {"cases": 8}, interrupted=True)
+    assert summarize(run).headline.endswith("; the run was interrupted.")
+    assert summarize(run).tone is Tone.UNDECIDED
+
+
+def test_known_ways_are_all_only_where_nothing_else_is_open() -> None:
+    failed = replace(PASSING, verdict=Verdict(Judgement.FAIL, (A, B), ""))
+    crash = Finding("c-1", "cradle", Kind.CRASH, Stage.FORWARD, (A, B), Diagnosis(Class.DEFECT, (B,)), "s")
+    known = (KnownFacts("s", "reported", findings=("c-1",)),)
+    dead = (FACTS.targets[0], TargetFacts(B, status="crashed"))
+    facts = replace(FACTS, targets=dead, comparisons=(failed,), findings=(crash,), known=known)
+    assert summarize(facts).headline == "m.keras differs only in known ways (1 finding)."
+    more = replace(facts, comparisons=(failed, replace(PASSING, verdict=Verdict(Judgement.UNDECIDED, (A, B), ""))))
+    assert summarize(more).headline == (
+        "m.keras differs only in known ways (1 finding), but 1 of 2 comparisons is not decided."
+    )
+    assert summarize(more).tone is Tone.UNDECIDED
 
 
 def test_a_planted_fault_is_on_top_and_called_out_where_it_changed_nothing() -> None:

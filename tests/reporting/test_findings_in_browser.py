@@ -128,6 +128,54 @@ def test_flags_and_versions_are_folded(sample: Sample) -> None:
     assert '<details class="plain">\n  <summary>Targets, versions and flags</summary>' in text
 
 
+LINKED = "document.getElementById('finding-{}')"
+IN_VIEW = "(() => {{ const box = {}.getBoundingClientRect(); return box.top < innerHeight && box.bottom > 0; }})()"
+
+
+def follow(browser: Browser, number: int) -> None:
+    """As if a link were clicked: the event comes when the browser has the time."""
+    came = "new Promise((done) => addEventListener('hashchange', () => setTimeout(() => done(true), 50), {once: true}))"
+    assert browser.run(f"(() => {{ const came = {came}; location.hash = 'finding-{number}'; return came; }})()")
+
+
+def choose_kind(browser: Browser, kind: str) -> None:
+    browser.run(
+        "(() => { const s = document.querySelector('select[data-by=kind]'); s.value = '" + kind + "';"
+        " s.dispatchEvent(new Event('input', { bubbles: true })); })()"
+    )
+
+
+@pytest.mark.parametrize("kind", ["", "nan"])
+@pytest.mark.parametrize("number", [5, 130])
+def test_a_link_opens_a_card_that_was_not_drawn_or_is_hidden_by_a_filter(
+    browser: Browser, sample: Sample, tmp_path: Path, kind: str, number: int
+) -> None:
+    """A card of the first ones, and one that is still packed; of another kind than the filter's."""
+    browser.open(html.render(many(sample("one_defect"), 150)), tmp_path)
+    choose_kind(browser, kind)
+    card = LINKED.format(number)
+    assert browser.run(f"{card} === null") is ((number > 100) != bool(kind)), "not drawn, or hidden"
+    follow(browser, number)
+    assert browser.run(f"{card}.open") is True
+    assert browser.run(IN_VIEW.format(card)) is True
+    left = browser.run("document.querySelector('select[data-by=kind]').value")
+    assert left == ("" if number == 5 else kind), "a filter that would hide it is gone, any other stays"
+    assert not browser.errors
+
+
+def test_a_link_into_a_group_is_drawn_as_far_as_it(browser: Browser, sample: Sample, tmp_path: Path) -> None:
+    browser.open(html.render(many(sample("one_defect"), 450)), tmp_path)
+    browser.run(
+        "(() => { const s = document.querySelector('select.grouping'); s.value = 'kind';"
+        " s.dispatchEvent(new Event('input', { bubbles: true })); })()"
+    )
+    last = LINKED.format(449)
+    assert browser.run(f"{last} === null") is True
+    follow(browser, 449)
+    assert browser.run(f"{last}.open") is True
+    assert browser.run(IN_VIEW.format(last)) is True
+
+
 def test_findings_are_grouped_the_worst_of_each_first(browser: Browser, sample: Sample, tmp_path: Path) -> None:
     browser.open(html.render(many(sample("one_defect"), 150)), tmp_path)
     heads = "[...document.querySelectorAll('#findings > h3.group')].map((head) => head.textContent)"

@@ -62,7 +62,7 @@ def test_no_other_spelling_of_a_number_is_accepted(sample: Sample, value: Json) 
 
 def test_stats_have_the_promised_names_even_if_a_command_counts_nothing() -> None:
     stats = _parsed(Facts("targets", 0, (), {}))["stats"]
-    assert stats == {"cases": 0, "seconds": 0.0, "undecided": 0, "per_engine": {}}
+    assert stats == {"cases": 0, "seconds": 0.0, "undecided": 0, "per_engine": {}, "new_defects": 0}
 
 
 def test_targets_come_with_details(sample: Sample) -> None:

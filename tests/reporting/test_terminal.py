@@ -164,11 +164,11 @@ def test_hunt_with_findings(sample: Sample) -> None:
         muffin        1,000  40 min 0 s  41
         predoo        204    20 min 0 s  0
 
-        class         findings  meaning
-        ───────────────────────────────────────────────────────────────────────────────
-        defect        5         at least one target is wrong
-        precision     11        rounding or an ill-conditioned case; no target is wrong
-        flaky         1         failed in some repeats only; not counted as new
+        class         number  meaning
+        ─────────────────────────────────────────────────────────────────────────────
+        defect        4       at least one target is wrong
+        precision     11      rounding or an ill-conditioned case; no target is wrong
+        flaky         1       failed in some repeats only; not counted as new
 
         Defect 1: keras.layers.Conv2D with padding='same', strides=2 gives wrong numbers
         on keras:torch

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..core.jsontext import Json
-from ..reporting.summary import distinct
+from ..reporting.standing import distinct
 from .session import CampaignSession
 
 

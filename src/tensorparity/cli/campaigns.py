@@ -27,8 +27,8 @@ from .options import (
     running_options,
     settings_option,
     show,
-    write_report,
 )
+from .writing import write_report
 
 if TYPE_CHECKING:
     from ..campaign.events import Listener
@@ -126,7 +126,7 @@ class Run:
         facts = with_known(ended.facts, unmatched=unmatched)
         facts = change(facts) if change else facts
         report = None if page is None else write_report(facts, self.out, page)
-        show(facts, self.output_format, self.quiet, self.out)
+        show(facts, self.output_format, self.quiet, self.out, report.name if report else "")
         if self.output_format == "text" and not self.quiet:
             _print_rest(facts, tables, store, report)
         return exit_code(facts, self.fail_on, ended.broken or broken, asked=bool(self.targets))

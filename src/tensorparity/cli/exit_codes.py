@@ -14,7 +14,9 @@ import click
 from ..core.finding import Class
 from ..core.near_misses import meant
 from ..core.severity import Severity
-from ..reporting.facts import Facts
+from ..reporting.facts import Facts, TargetFacts
+from ..reporting.standing import known_suspects
+from ..reporting.summary import is_open
 
 UNDECIDED, DIGITS = "undecided", Severity.DIGITS.value
 #: How a target fared that was asked for and ran nothing.
@@ -26,7 +28,7 @@ class FailOn:
     """What makes a run fail.
 
     Args:
-        undecided: also what could not be decided.
+        undecided: also what could not be decided, was not confirmed, or leaves the headline open.
         digits: also a layer that costs digits in a model whose outputs agree.
     """
 
@@ -62,8 +64,15 @@ def exit_code(facts: Facts, fail_on: FailOn, broken: bool, *, asked: bool = Fals
     """
     if _fails(facts, fail_on):
         return 1
-    silent = asked and any(target.status in _NEVER_RAN for target in facts.targets)
+    silent = asked and any(_never_ran(facts, target) for target in facts.targets)
     return 3 if broken or silent or facts.interrupted else 0
+
+
+def _never_ran(facts: Facts, target: TargetFacts) -> bool:
+    """One model is run or it is not, in whatever way it ended; a campaign has further cases."""
+    if facts.comparisons is None:
+        return target.status in _NEVER_RAN
+    return not target.usable and target.name not in known_suspects(facts)
 
 
 def _fails(facts: Facts, fail_on: FailOn) -> bool:
@@ -73,4 +82,4 @@ def _fails(facts: Facts, fail_on: FailOn) -> bool:
         return True
     if fail_on.digits and remarks - facts.accepted:
         return True
-    return fail_on.undecided and bool(facts.stats.get("undecided"))
+    return fail_on.undecided and is_open(facts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from .campaigns import Run, case_run_options
-from .options import case_file
+from .options import case_file, check_writable
 
 
 @click.command("localize")
@@ -24,6 +24,8 @@ def command(run: Run, case: str, by: str) -> int:
     The HTML report has the map. Exits 1 if a layer is wrong, 0 if none is, 3 if the case cannot run.
     """
     from ..commands.localize import localize
+
+    check_writable(run.out)
 
     with run.progress() as listener:
         path = case_file(case, run.store, run.out)

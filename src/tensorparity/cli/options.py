@@ -7,8 +7,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
-from datetime import datetime
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,7 +17,7 @@ from ..core.errors import StoreError, UsageError
 from ..core.procedure import Recipe
 from ..reporting.facts import Facts
 from .exit_codes import FailOn, FailOnOption
-from .writing import write_documents, write_option
+from .writing import write_documents, write_files, write_option
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -55,18 +54,43 @@ class Counts(click.ParamType[tuple[int, ...]]):
 
 
 class OutFolder(click.ParamType[Path]):
-    """A folder that can be written, or made: asked before anything is started."""
+    """A folder that can be written, or made: asked before anything is started.
+
+    Args:
+        written: False for a folder that a command may only look into.
+    """
 
     name = "folder"
 
+    def __init__(self, *, written: bool = True) -> None:
+        self._written = written
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         path = Path(value)
-        there = next((folder for folder in (path, *path.absolute().parents) if folder.exists()), path)
-        if not there.is_dir():
-            self.fail(f"{str(path)!r} cannot be a folder: {str(there)!r} is a file", param, ctx)
-        if not os.access(there, os.W_OK | os.X_OK):
-            self.fail(f"{str(path)!r} cannot be written: no permission in {str(there)!r}", param, ctx)
+        problem = _trouble_with(path, written=self._written)
+        if problem:
+            self.fail(problem, param, ctx)
         return path
+
+
+def check_writable(folder: Path) -> None:
+    """See to it that files can be written there, before there is anything to write.
+
+    Raises:
+        UsageError: if not.
+    """
+    problem = _trouble_with(folder, written=True)
+    if problem:
+        raise UsageError(problem)
+
+
+def _trouble_with(path: Path, *, written: bool) -> str:
+    there = next((folder for folder in (path, *path.absolute().parents) if folder.exists()), path)
+    if not there.is_dir():
+        return f"{str(path)!r} cannot be a folder: {str(there)!r} is a file"
+    if written and not os.access(there, os.W_OK | os.X_OK):
+        return f"{str(path)!r} cannot be written: no permission in {str(there)!r}"
+    return ""
 
 
 class Size(click.ParamType[int]):
@@ -200,7 +224,13 @@ _CASE = (
         metavar="URL",
         help="The folder or database to look in, if CASE is the id of a finding.  [default: the --out folder]",
     ),
-    out_option,
+    click.option(
+        "--out",
+        type=OutFolder(written=False),
+        default=DEFAULT_OUT,
+        show_default=True,
+        help="The folder for the report, the store, case files and scripts.",
+    ),
     click.option(
         "--oracle", default="", metavar="NAME", help="The oracle that decides.  [default: the one that found it]"
     ),
@@ -337,11 +367,12 @@ def runner_settings(
     )
 
 
-def show(facts: Facts, output_format: str, quiet: bool, folder: Path | None = None) -> None:
+def show(facts: Facts, output_format: str, quiet: bool, folder: Path | None = None, page: str = "") -> None:
     """Print the run's facts: the summary for a person, or one document of another format and nothing else.
 
     Args:
         folder: where a format that consists of files goes.
+        page: the name of the page that was written.
     """
     write_documents(facts)
     if output_format == "text":
@@ -350,7 +381,7 @@ def show(facts: Facts, output_format: str, quiet: bool, folder: Path | None = No
 
             from ..reporting.terminal import render as render_terminal
 
-            render_terminal(facts, Console())
+            render_terminal(facts, Console(), page)
         return
     from ..reporting.base import report_named
 
@@ -371,45 +402,3 @@ def known_format(name: str) -> str:
 
     report_named(name)
     return name
-
-
-def write_files(files: Mapping[str, str | bytes], folder: Path) -> None:
-    """Write the files of a report, and say which.
-
-    Raises:
-        UsageError: if one would be written outside of the folder, or cannot be written.
-    """
-    for name, content in files.items():
-        path = folder / name
-        if not path.resolve().is_relative_to(folder.resolve()):
-            raise UsageError(f"the report names a file outside of {folder}. Received: {name!r}")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        except OSError as error:
-            raise UsageError(f"cannot write {path}: {error.strerror}") from error
-        click.echo(str(path))
-
-
-def write_report(facts: Facts, folder: Path, name: str = "") -> Path:
-    """Write the HTML page under a name of its own; ``report.html`` is the page of the last run.
-
-    Args:
-        name: of a page that is about one case: it is not the last run's.
-
-    Raises:
-        UsageError: if the folder cannot be written.
-    """
-    from ..reporting.html import render as render_html
-
-    stamp = datetime.now().strftime("%Y-%m-%d-%H%M%S")
-    own = folder / (f"{facts.command}-{name}.html" if name else f"{facts.command}-{stamp}.html")
-    paths = [own] if name else [own, folder / "report.html"]
-    page = render_html(facts)
-    for path in paths:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            path.write_text(page, encoding="utf-8")
-        except OSError as error:
-            raise UsageError(f"cannot write {path}: {error.strerror}") from error
-    return paths[-1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from .campaigns import Run, case_run_options
-from .options import Duration, case_file
+from .options import Duration, case_file, check_writable
 
 
 @click.command("reduce")
@@ -22,6 +22,7 @@ def command(run: Run, case: str, budget: float, checks: int) -> int:
     from ..commands.reduce import reduce
     from ..triage.reduction.reducer import ReductionBudget
 
+    check_writable(run.out)
     path = case_file(case, run.store, run.out)
     with run.progress() as listener:
         most = ReductionBudget(checks, budget)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ..core.errors import UsageError
-from .options import DEFAULT_OUT, FORMATS, write_files
+from .options import DEFAULT_OUT, FORMATS
+from .writing import write_files
 
 if TYPE_CHECKING:
     from ..reporting.base import Rendered

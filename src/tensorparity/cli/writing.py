@@ -1,7 +1,11 @@
-"""``--write FORMAT=FILE``: the report in further formats beside what is printed, for CI that wants several."""
+"""Reports as files: the page of a run, and ``--write FORMAT=FILE`` for CI that wants several formats."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 
 import click
@@ -62,3 +66,58 @@ def write_documents(facts: Facts) -> None:
             path.write_text(rendered, encoding="utf-8")
         except OSError as error:
             raise UsageError(f"cannot write {path}: {error.strerror}") from error
+
+
+def write_files(files: Mapping[str, str | bytes], folder: Path) -> None:
+    """Write the files of a report, and say which.
+
+    Raises:
+        UsageError: if one would be written outside of the folder, or cannot be written.
+    """
+    for name, content in files.items():
+        path = folder / name
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise UsageError(f"the report names a file outside of {folder}. Received: {name!r}")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        except OSError as error:
+            raise UsageError(f"cannot write {path}: {error.strerror}") from error
+        click.echo(str(path))
+
+
+def write_report(facts: Facts, folder: Path, name: str = "") -> Path:
+    """Write the HTML page under a name that no other has; ``report.html`` is the page of the last run.
+
+    Args:
+        name: of a page that is about one case: it is not the last run's.
+
+    Raises:
+        UsageError: if the folder cannot be written.
+    """
+    from ..reporting.html import render as render_html
+
+    stamp = datetime.now().strftime("%Y-%m-%d-%H%M%S")
+    stem = "-".join(part for part in (facts.command, name, stamp) if part)
+    page = render_html(facts)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        own = _unused(folder, stem)
+        own.write_text(page, encoding="utf-8")
+        if name:
+            return own
+        last = folder / "report.html"
+        last.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write {error.filename or folder}: {error.strerror}") from error
+    return last
+
+
+def _unused(folder: Path, stem: str) -> Path:
+    """A new and empty page: two runs may end in the same second."""
+    for number in itertools.count(1):
+        path = folder / (f"{stem}.html" if number == 1 else f"{stem}-{number}.html")
+        with suppress(FileExistsError):
+            path.touch(exist_ok=False)
+            return path
+    raise AssertionError

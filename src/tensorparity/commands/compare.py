@@ -20,7 +20,7 @@ from ..core.finding import Finding
 from ..core.runner import Runner
 from ..core.verdict import Judgement
 from ..engines.audee.stress import StressSettings
-from ..generators.inputs.models import Data, Draw
+from ..generators.inputs.models import Data, Draw, check_npz
 from ..generators.training import Schedule
 from ..operators.reference.rounding import K
 from ..oracles.kinds import check_choice
@@ -36,6 +36,7 @@ from .sources.models import Context, ModelSource, open_source
 from .sources.open_sizes import fitting_draws
 from .stress import Stress, Stressed
 from .texts import with_texts
+from .unanswered import unanswered
 from .whole_models import HIGH_PRECISION, WITH_ITSELF, ExaminedModel, ModelExaminer, run_model
 
 
@@ -104,10 +105,13 @@ def compare(model: str, settings: CompareSettings, listener: Listener = silent) 
     """
     began = time.monotonic()
     check_choice(settings.oracle)
+    if settings.data is not None:
+        check_npz(settings.data)
     arbiters = arbiters_for(settings.targets)
     everybody = list(dict.fromkeys([*settings.targets, *arbiters, *functions_below(settings.targets)]))
     with open_runner(everybody, settings.runner) as runner, ExitStack() as opened:
-        context = Context(runner, settings.runner, settings.targets, settings.seed, listener, arbiters, settings.draws)
+        asked = (settings.targets, settings.seed, listener, arbiters, settings.draws, settings.data)
+        context = Context(runner, settings.runner, *asked)
         source = open_source(model, context)
         draws = settings.draws
         if settings.data is None and source.data is None:
@@ -189,6 +193,14 @@ class _Run:
             examined.notes.append(words.never_trained(settings.targets))
         return Compared(self._facts(source, data, seconds), examined, bool(broken) or nobody or untrained)
 
+    def _unanswered(self) -> tuple[str, ...]:
+        settings, examined = self._settings, self._examined
+        return unanswered(
+            None if settings.schedule is None else examined.training is not None,
+            examined.self_agreement if _itself(settings) else None,
+            None if settings.stress is None else [int(pair["evaluations"]) for pair in self._stressed.pairs],
+        )
+
     def _facts(self, source: ModelSource, data: Data, seconds: float) -> Facts:
         settings, examined, tally = self._settings, self._examined, self._tally
         return Facts(
@@ -221,6 +233,7 @@ class _Run:
             interrupted=self._stop is StopReason.INTERRUPTED,
             planted={target: fault.name for target, fault in settings.runner.faults.items()},
             suspected=self._suspected,
+            unanswered=self._unanswered(),
             training=examined.training,
             high_precision=examined.high_precision,
             scripts=tally.scripts,

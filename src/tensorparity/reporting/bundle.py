@@ -17,7 +17,8 @@ from ..core.verdict import Kind
 from . import wording, words
 from .facts import Facts
 from .markdown import code_fence, text
-from .summary import by_class, distinct
+from .standing import distinct
+from .summary import by_class
 
 _EXPORTER = "exporter:"
 _UNSAFE = re.compile(r"[^\w.-]+", re.ASCII)

@@ -14,6 +14,7 @@ from ..core.precision import HighPrecision
 from ..core.self_agreement import SelfAgreement
 from ..core.severity import Severity
 from ..core.training import Training
+from .standing import distinct
 from .words import planted_faults, with_words
 
 
@@ -156,6 +157,7 @@ class Facts:
         suspected: of each suspicion that there was no time to confirm, whom it accuses.
         difference: what is new beside an earlier run (``report --diff``).
         engine_tables: of engines of other packages, what they print, by name.
+        unanswered: what else was asked for and gave no answer, or not the one that was hoped for, as clauses.
         accused: of a case file, whom it was filed against, where nobody of them has run it.
     """
 
@@ -182,6 +184,7 @@ class Facts:
     planted: Mapping[str, str] = field(default_factory=dict)
     alerts: tuple[str, ...] = ()
     suspected: tuple[tuple[str, ...], ...] = ()
+    unanswered: tuple[str, ...] = ()
     accused: tuple[str, ...] = ()
     difference: RunDifference | None = None
     interrupted: bool = False
@@ -202,7 +205,7 @@ class Facts:
     @property
     def remarks(self) -> tuple[Finding, ...]:
         """Defects of layers that cost digits, in a model whose outputs agree on all that is accused."""
-        if self.comparisons is None or self.training is not None:
+        if not self.comparisons or self.training is not None:
             return ()
         failed = {name for pair in self.comparisons if pair.verdict.failed for name in (pair.a, pair.b)}
         return tuple(
@@ -237,6 +240,8 @@ class Facts:
         notes = [*self.alerts, *self.notes, *planted_faults(self.planted)]
         if notes:
             document["notes"] = notes
+        if self.unanswered:
+            document["unanswered"] = list(self.unanswered)
         if self.difference:
             document["difference"] = self.difference.to_json()
         if self.planted:
@@ -265,7 +270,7 @@ class Facts:
     def _stats(self) -> dict[str, Json]:
         """The stats under the names that the contract promises for every command, and whatever else there is."""
         promised: dict[str, Json] = {"cases": 0, "seconds": 0.0, "undecided": 0, "per_engine": {}}
-        further: dict[str, Json] = {}
+        further: dict[str, Json] = {"new_defects": len(distinct(self.defects))}
         if self.phases:
             further["phases"] = dict(self.phases)
         if self.undecided:

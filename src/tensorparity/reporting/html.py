@@ -10,7 +10,7 @@ import base64
 import gzip
 import hashlib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 
@@ -31,7 +31,8 @@ from .localization import page_document
 from .mutate_tables import view as mutate_view
 from .plain_tables import grids as engine_grids
 from .precision import view as precision_view
-from .summary import CLASS_MEANINGS, by_class, by_urgency, node_name, place, summarize
+from .standing import DEFECT, MEANINGS, counted, reason_of_acceptance, standings
+from .summary import by_class, by_urgency, node_name, place, summarize
 
 _SCRIPT_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 _SCRIPTS = ("common", "map_colours", "map_paint", "map_sheet", "map", "closeups", "findings", "report")
@@ -47,7 +48,7 @@ def render(facts: Facts) -> str:
     """The report as one page that can be written in UTF-8 and opened from a file."""
     environment = _environment()
     source = _script()
-    findings = _findings(facts)
+    findings, badges = _findings(facts), _badges(facts)
     page = environment.get_template("report.html").render(
         facts=facts,
         summary=summarize(facts),
@@ -55,13 +56,13 @@ def render(facts: Facts) -> str:
         comparisons=_views(facts),
         findings=findings[:_FIRST_CARDS],
         all_findings=len(findings),
-        more=_packed(_cards(environment, facts, findings[_FIRST_CARDS:])),
+        more=_packed(_cards(environment, facts, findings[_FIRST_CARDS:], badges)),
         precision=precision_view(facts.precision) if facts.precision else None,
         fuzz=fuzz_view(facts),
         mutate=mutate_view(facts),
         engine_tables=engine_grids(facts),
-        classes=[(klass, len(facts.of_class(klass))) for klass in CLASS_MEANINGS if facts.of_class(klass)],
-        meanings=CLASS_MEANINGS,
+        classes=counted(facts),
+        badges=badges,
         training=_training_charts(facts),
         place=lambda finding: place(finding, facts.comparisons),
         document=script_json(_embedded(facts)),
@@ -79,14 +80,16 @@ def _embedded(facts: Facts) -> dict[str, Json]:
     return document
 
 
-def _cards(environment: Environment, facts: Facts, findings: Sequence[tuple[int, Finding]]) -> list[list[str]]:
+def _cards(
+    environment: Environment, facts: Facts, findings: Sequence[tuple[int, Finding]], badges: Mapping[str, _Badge]
+) -> list[list[str]]:
     """The cards that are drawn when they are looked at: what a filter asks for, and the markup."""
     draw = environment.get_template("parts.html").module.finding  # type: ignore[attr-defined]
     found = []
     for index, finding in findings:
         where = place(finding, facts.comparisons)
         texts = (facts.scripts.get(finding.id), facts.drafts.get(finding.id))
-        markup = draw(finding, index, where, CLASS_MEANINGS, *texts)
+        markup = draw(finding, index, where, badges[finding.id], *texts)
         found.append([str(markup), *_filtered_by(finding), searched_text(finding, where)])
     return found
 
@@ -156,7 +159,6 @@ def _environment() -> Environment:
         one_line=wording.one_line,
         count=wording.count,
         lines=lambda text: "\n".join(wording.visible(line) for line in text.split("\n")),
-        tone=_tone,
         title=_sentence,
         sentences=words.sentences,
         in_short=words.in_short,
@@ -178,8 +180,29 @@ def _sentence(finding: Finding) -> str:
     return title if "." in title.partition(" ")[0] else title[:1].upper() + title[1:]
 
 
-def _tone(finding: Finding) -> str:
-    return "fail" if finding.is_defect else ("undecided" if finding.diagnosis.klass is Class.FLAKY else "plain")
+@dataclass(frozen=True, slots=True)
+class _Badge:
+    """Where a finding stands, on its card.
+
+    Args:
+        reason: why it is accepted; empty for what is not.
+    """
+
+    name: str
+    meaning: str
+    tone: str
+    reason: str
+
+
+def _badges(facts: Facts) -> dict[str, _Badge]:
+    """By the id of the finding."""
+    stands = standings(facts)
+    reasons = {finding.id: reason_of_acceptance(facts, finding) for finding in facts.findings}
+    return {key: _Badge(name, MEANINGS[name], _tone(name), reasons[key]) for key, name in stands.items()}
+
+
+def _tone(name: str) -> str:
+    return "fail" if name == DEFECT else ("undecided" if name == Class.FLAKY.value else "plain")
 
 
 # --- the matrix of pairs ------------------------------------------------------------------------

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from ..core.finding import Class, Finding
+from ..core.finding import Finding
+from ..core.self_agreement import SelfAgreement
 from . import wording, words
 from .facts import Facts
-from .summary import CLASS_MEANINGS, by_class, distinct, place, summarize
+from .standing import DEFECT, KNOWN, MEANINGS, REMARK, distinct, reason_of_acceptance, standings
+from .summary import by_class, place, summarize
 
 _SPECIAL = str.maketrans({letter: f"\\{letter}" for letter in "\\`*_{}[]<>|#"})
 _MOST_EVIDENCE = 6
@@ -20,10 +22,15 @@ def render(facts: Facts) -> str:
     parts += [f"> **{text(alert)}**" for alert in summary.alerts]
     parts += [f"- {text(point)}" for point in summary.open_points]
     parts += [_defect(facts, defect) for defect in distinct(by_class(facts.defects))]
-    accepted = facts.accepted
-    others = [finding for finding in facts.findings if not finding.is_defect or finding.id in accepted]
+    stands = standings(facts)
+    remarks = distinct(finding for finding in facts.findings if stands[finding.id] == REMARK)
+    if remarks:
+        parts.append(_remarks(remarks))
+    others = [finding for finding in facts.findings if stands[finding.id] not in (DEFECT, REMARK)]
     if others:
-        parts.append(_table(facts, by_class(others)))
+        parts.append(_table(facts, by_class(others), stands))
+    if facts.self_agreement:
+        parts.append(_beside_itself(facts.self_agreement))
     if facts.notes:
         parts.append("## Notes\n\n" + "\n".join(f"- {text(note)}" for note in facts.notes))
     return "\n\n".join(parts) + "\n"
@@ -67,18 +74,48 @@ def _cluster(finding: Finding) -> str:
     return finding.cluster or finding.signature
 
 
-def _table(facts: Facts, findings: Sequence[Finding]) -> str:
+def _beside_itself(found: Sequence[SelfAgreement]) -> str:
+    head = [
+        "| target | run again in | largest difference | relative | labels changed |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    rows = [f"| {' | '.join(_cells(item))} |" for item in found]
+    return "\n".join(["## Every target beside itself", "", *head, *rows])
+
+
+def _cells(item: SelfAgreement) -> list[str]:
+    largest = text(item.problem) if item.problem else wording.number(item.max_abs, missing="–")
+    changed = "–" if item.labels_changed is None else str(item.labels_changed)
+    return [text(item.target), text(item.way), largest, wording.number(item.max_rel, missing="–"), changed]
+
+
+def _remarks(remarks: Sequence[Finding]) -> str:
+    lines = [
+        f"- {text(words.title(finding))} ({text(finding.id)}: {text(words.in_short(finding))})" for finding in remarks
+    ]
+    return "\n".join(["## Remarks", "", f"{text(MEANINGS[REMARK].capitalize())}:", "", *lines])
+
+
+def _table(facts: Facts, findings: Sequence[Finding], stands: Mapping[str, str]) -> str:
+    """What is no news: with the class of what is accepted, and why it is."""
     rows = [
-        f"| {text(finding.id)} | {_class(facts, finding)} | {text(finding.kind.value)} | "
+        f"| {text(finding.id)} | {_class(finding, stands[finding.id])} | {text(finding.kind.value)} | "
         f"{text(place(finding, facts.comparisons))} | {text(' / '.join(finding.diagnosis.suspects))} |"
         for finding in findings
     ]
     head = ["| finding | class | kind | where | suspects |", "| --- | --- | --- | --- | --- |"]
-    used = [klass for klass in CLASS_MEANINGS if any(finding.diagnosis.klass is klass for finding in findings)]
-    meanings = [f"- {klass.value}: {CLASS_MEANINGS[klass]}" for klass in used if klass is not Class.DEFECT]
-    return "\n".join(["## No new defects", "", *head, *rows, *(["", *meanings] if meanings else [])])
+    used = [name for name in MEANINGS if any(stands[finding.id] == name for finding in findings)]
+    meanings = [f"- {name}: {MEANINGS[name]}{_reasons(facts, findings) if name == KNOWN else ''}" for name in used]
+    title = "## Other findings" if facts.defects else "## No new defects"
+    return "\n".join([title, "", *head, *rows, "", *meanings])
 
 
-def _class(facts: Facts, finding: Finding) -> str:
-    known = finding.id in facts.accepted
-    return f"{finding.diagnosis.klass.value}, known" if known else finding.diagnosis.klass.value
+def _reasons(facts: Facts, findings: Sequence[Finding]) -> str:
+    """Why those that are accepted are."""
+    reasons = dict.fromkeys(filter(None, (reason_of_acceptance(facts, finding) for finding in findings)))
+    return f" ({'; '.join(map(text, reasons))})"
+
+
+def _class(finding: Finding, stands_as: str) -> str:
+    klass = finding.diagnosis.klass.value
+    return f"{klass}, known" if stands_as == KNOWN else klass

@@ -16,10 +16,11 @@ from ..core import jsontext
 from ..core.finding import Finding
 from ..core.jsontext import Json
 from ..core.severity import Severity
-from ..core.verdict import Kind
+from ..core.verdict import Judgement, Kind
 from . import wording, words
 from .facts import Facts
-from .summary import CLASS_MEANINGS
+from .standing import CLASS_MEANINGS, MEANINGS, REMARK, standings
+from .summary import summarize
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 #: The name says how the fingerprint is made; a new way gets a new number.
@@ -30,14 +31,17 @@ _URI = re.compile(r"[a-z][a-z0-9+.-]*:")
 
 def render(facts: Facts) -> str:
     """One document with one run."""
-    results = [_result(facts, finding) for finding in facts.findings]
+    stands = standings(facts)
+    results = [_result(facts, finding, stands[finding.id]) for finding in facts.findings]
     rules = [_rule(kind) for kind in dict.fromkeys(finding.kind for finding in facts.findings)]
     driver = {"name": "TensorParity", "semanticVersion": __version__, "rules": rules}
     run = {
         "tool": {"driver": driver},
         "automationDetails": {"id": f"tensorparity/{facts.command}/{wording.visible(facts.subject)}"},
         "columnKind": "unicodeCodePoints",
-        "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": list(_notifications(facts))}],
+        "invocations": [
+            {"executionSuccessful": _is_whole(facts), "toolExecutionNotifications": list(_notifications(facts))}
+        ],
         "properties": {"seed": facts.seed, "targets": [target.name for target in facts.targets]},
         "results": results,
     }
@@ -48,13 +52,14 @@ def _rule(kind: Kind) -> Json:
     return {"id": kind.value, "name": "".join(part.title() for part in kind.value.split("-"))}
 
 
-def _result(facts: Facts, finding: Finding) -> Json:
+def _result(facts: Facts, finding: Finding, stands_as: str) -> Json:
     diagnosis = finding.diagnosis
+    fails = finding.is_defect and stands_as != REMARK
     said = [words.title(finding), *words.sentences(diagnosis)]
     result: dict[str, Json] = {
         "ruleId": finding.kind.value,
-        "level": _level(finding),
-        "kind": "fail" if finding.is_defect else "informational",
+        "level": _LEVELS.get(finding.severity, "note") if fails else "none",
+        "kind": "fail" if fails else "informational",
         "message": {"text": "\n".join(wording.visible(line) for line in said)},
         "locations": [_location(facts, finding)],
         "partialFingerprints": {FINGERPRINT: finding.signature},
@@ -62,7 +67,7 @@ def _result(facts: Facts, finding: Finding) -> Json:
             "id": finding.id,
             "engine": finding.engine,
             "class": diagnosis.klass.value,
-            "meaning": CLASS_MEANINGS[diagnosis.klass],
+            "meaning": MEANINGS[REMARK] if stands_as == REMARK else CLASS_MEANINGS[diagnosis.klass],
             "severity": finding.severity.value,
             "suspects": list(diagnosis.suspects),
         },
@@ -71,10 +76,6 @@ def _result(facts: Facts, finding: Finding) -> Json:
     if suppressions:
         result["suppressions"] = suppressions
     return result
-
-
-def _level(finding: Finding) -> str:
-    return _LEVELS.get(finding.severity, "note") if finding.is_defect else "none"
 
 
 def _location(facts: Facts, finding: Finding) -> Json:
@@ -100,9 +101,28 @@ def _suppressions(facts: Facts, finding: Finding) -> Iterator[Mapping[str, Json]
             yield {"kind": "external", "status": "accepted", "justification": wording.visible(entry.reason)}
 
 
+def _is_whole(facts: Facts) -> bool:
+    """It did all that it was asked for."""
+    broken = any(target.status == "broken" for target in facts.targets)
+    return not (broken or facts.interrupted or facts.unanswered)
+
+
 def _notifications(facts: Facts) -> Iterator[Mapping[str, Json]]:
-    """Targets that gave no answer: a reader of the results should know of them."""
+    """What a reader of the results should know: alerts, targets that gave no answer, and what else was left open."""
+    if facts.interrupted:
+        yield _notification("error", words.interrupted())
+    for alert in summarize(facts).alerts:
+        yield _notification("warning", alert)
     for target in facts.targets:
         if not target.usable:
-            text = f"{target.name}: {target.status}" + (f" ({target.reason})" if target.reason else "")
-            yield {"level": "warning", "message": {"text": wording.visible(text)}}
+            reason = f" ({target.reason})" if target.reason else ""
+            yield _notification("warning", f"{target.name}: {target.status}{reason}")
+    for clause in facts.unanswered:
+        yield _notification("warning", clause)
+    for pair in facts.comparisons or ():
+        if pair.verdict.judgement is Judgement.UNDECIDED:
+            yield _notification("warning", f"{pair.a} / {pair.b}: not decided ({pair.verdict.reason})")
+
+
+def _notification(level: str, text: str) -> Mapping[str, Json]:
+    return {"level": level, "message": {"text": wording.visible(text)}}

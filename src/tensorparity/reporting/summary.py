@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -11,6 +12,7 @@ from ..core.finding import Class, Finding
 from ..core.verdict import Judgement, Kind, Stage
 from . import wording, words
 from .facts import Facts, RunDifference, TargetFacts
+from .standing import CLASS_MEANINGS, distinct, known_suspects
 
 
 class Tone(Enum):
@@ -30,15 +32,6 @@ class Summary:
     open_points: tuple[str, ...]
     alerts: tuple[str, ...] = ()
 
-
-#: What a class means to a reader, in the order in which a reader wants them.
-CLASS_MEANINGS = {
-    Class.DEFECT: "at least one target is wrong",
-    Class.PRECISION: "rounding or an ill-conditioned case; no target is wrong",
-    Class.SPECIFICATION: "the documentation allows both; neither is wrong",
-    Class.UNSUPPORTED: "a target does not offer this",
-    Class.FLAKY: "failed in some repeats only; not counted as new",
-}
 
 _JUDGEMENT_ORDER = (Judgement.FAIL, Judgement.UNDECIDED, Judgement.PASS)
 
@@ -78,6 +71,16 @@ def summarize(facts: Facts) -> Summary:
     return Summary(sentence, tone, _open_points(facts), _alerts(facts))
 
 
+def is_open(facts: Facts) -> bool:
+    """Something is not decided: a case, a suspicion, or whether a model is the same."""
+    if facts.stats.get("undecided") or facts.suspected or facts.unanswered:
+        return True
+    if facts.comparisons is None:
+        return False
+    explained = bool(facts.findings) and any(pair.verdict.failed for pair in facts.comparisons)
+    return summarize(facts).tone is Tone.UNDECIDED and not explained
+
+
 def _alerts(facts: Facts) -> tuple[str, ...]:
     """Planted faults, those that changed nothing, and what is wrong with the user's own data."""
     planted = [f"{text[:1].upper()}{text[1:]}." for text in words.planted_faults(facts.planted)]
@@ -106,14 +109,6 @@ def by_class(findings: Iterable[Finding]) -> list[Finding]:
 def by_urgency(comparisons: Iterable[Comparison]) -> list[Comparison]:
     """Failing first, then undecided, then passing; stable within each."""
     return sorted(comparisons, key=lambda comparison: _JUDGEMENT_ORDER.index(comparison.verdict.judgement))
-
-
-def distinct(findings: Iterable[Finding]) -> list[Finding]:
-    """One finding per cluster (or signature, where nothing was clustered)."""
-    first: dict[str, Finding] = {}
-    for finding in findings:
-        first.setdefault(finding.cluster or finding.signature, finding)
-    return list(first.values())
 
 
 def tally(facts: Facts) -> str:
@@ -175,10 +170,15 @@ def _comparison(facts: Facts, comparisons: Sequence[Comparison]) -> tuple[str, T
         return _many_defects(facts, defects), Tone.FAIL
     if any(comparison.verdict.failed for comparison in comparisons):
         if facts.accepted:
-            amount = wording.count(len(facts.accepted), "finding")
-            return f"{_subject(facts)} differs only in known ways ({amount}).", Tone.PASS
+            return _known_difference(facts, comparisons)
         return _difference(facts, comparisons)
     return _agreement(facts, comparisons)
+
+
+def _known_difference(facts: Facts, comparisons: Sequence[Comparison]) -> tuple[str, Tone]:
+    said = f"{_subject(facts)} differs only in known ways ({wording.count(len(facts.accepted), 'finding')})"
+    open_ends = _open_ends(facts, comparisons)
+    return (f"{said}, but {'; '.join(open_ends)}.", Tone.UNDECIDED) if open_ends else (f"{said}.", Tone.PASS)
 
 
 def _one_defect(defect: Finding, comparisons: Sequence[Comparison]) -> str:
@@ -262,33 +262,47 @@ def _agreement(facts: Facts, comparisons: Sequence[Comparison]) -> tuple[str, To
         return f"It is not decided whether {_subject(facts)} is the same on {_targets(comparisons)}.", Tone.UNDECIDED
     changed = max(passing, key=lambda comparison: comparison.labels_changed or 0)
     if changed.labels_changed:
-        return _changed_labels(facts, changed, _undecided(facts, comparisons))
-    open_ends = _undecided(facts, comparisons)
-    if facts.suspected:
-        open_ends.append(words.not_confirmed(len(facts.suspected)))
+        return _changed_labels(facts, changed, _open_ends(facts, comparisons))
+    open_ends = _open_ends(facts, comparisons)
     if open_ends:
         return f"{_subject(facts)}: {_targets(passing)} agree, but {'; '.join(open_ends)}.", Tone.UNDECIDED
     return f"{_subject(facts)} is the same on {_targets(passing)}.", Tone.PASS
 
 
-def _undecided(facts: Facts, comparisons: Sequence[Comparison]) -> list[str]:
+def _open_ends(facts: Facts, comparisons: Sequence[Comparison]) -> list[str]:
     """What was asked for and gave no answer."""
-    undecided = sum(comparison.verdict.judgement is not Judgement.PASS for comparison in comparisons)
-    found = [f"{target.name} {_status(target)}" for target in facts.targets if not target.usable]
+    undecided = sum(comparison.verdict.judgement is Judgement.UNDECIDED for comparison in comparisons)
+    known = known_suspects(facts)
+    silent = [target for target in facts.targets if not target.usable and target.name not in known]
+    found = [f"{target.name} {_status(target)}" for target in silent]
     if undecided:
         verb = "is" if undecided == 1 else "are"
         found.append(f"{undecided} of {wording.count(len(comparisons), 'comparison')} {verb} not decided")
-    return found
+    if facts.suspected:
+        found.append(words.not_confirmed(len(facts.suspected)))
+    return [*found, *facts.unanswered, *([words.interrupted()] if facts.interrupted else [])]
 
 
 def _changed_labels(facts: Facts, changed: Comparison, open_ends: Sequence[str]) -> tuple[str, Tone]:
     """Why a difference passes that a user would see."""
     errors = [layer.isolated_error for layer in changed.layers if layer.isolated_error is not None]
-    measured = words.layers_measured(len(errors), len(changed.layers), max(errors, default=None))
-    so = ", so this is rounding carried along" if errors and len(errors) == len(changed.layers) else ""
+    worst = math.nan if any(map(math.isnan, errors)) else max(errors, default=None)
+    limit, reason = facts.isolated_threshold, changed.verdict.reason
+    why = words.why_labels_change(len(errors), len(changed.layers), worst, limit, reason)
     said = words.labels_changed(changed.labels_changed or 0, changed.instances, changed.a, changed.b)
-    ending = "".join(f"; {text}" for text in open_ends)
-    return f"{_subject(facts)}: {said}; {measured}{so}{ending}.", Tone.UNDECIDED
+    ending = "".join(f"; {text}" for text in [*_as_far_from_themselves(facts, changed), *open_ends])
+    return f"{_subject(facts)}: {said}; {why}{ending}.", Tone.UNDECIDED
+
+
+def _as_far_from_themselves(facts: Facts, pair: Comparison) -> list[str]:
+    """Of either target that differs from itself as much as the pair does."""
+    found: dict[str, list[str]] = {}
+    for own in facts.self_agreement:
+        as_many = (own.labels_changed or 0) >= (pair.labels_changed or 1)
+        as_far = bool(pair.max_rel) and own.max_rel is not None and own.max_rel >= (pair.max_rel or 0.0)
+        if own.target in (pair.a, pair.b) and (as_many or as_far):
+            found.setdefault(own.target, []).append(own.way)
+    return [words.as_much_from_itself(target, ways) for target, ways in found.items()]
 
 
 def _targets(comparisons: Iterable[Comparison]) -> str:
@@ -315,6 +329,8 @@ def _campaign(facts: Facts) -> tuple[str, Tone]:
     sentence = f"{sentence}{words.explained(facts.stats)}"
     if facts.defects:
         return f"{sentence}.", Tone.FAIL
+    if facts.interrupted:
+        return f"{sentence}; {words.interrupted()}.", Tone.UNDECIDED
     if facts.suspected:
         return f"{sentence}; {words.not_confirmed(len(facts.suspected))}.", Tone.UNDECIDED
     return f"{sentence}.", Tone.PASS if cases else Tone.UNDECIDED

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..core.comparison import Comparison
-from ..core.finding import Class, Finding
+from ..core.finding import Finding
 from ..core.operator_errors import Precision
 from ..core.precision import HighPrecision
 from ..core.self_agreement import SelfAgreement
@@ -21,13 +21,12 @@ from . import plain_tables, wording, words
 from . import training as trainings
 from .facts import Facts, ModelFacts
 from .precision import tables
+from .standing import REMARK, counted, distinct, standings
 from .summary import (
-    CLASS_MEANINGS,
     INSPECTIONS,
     Tone,
     by_class,
     by_urgency,
-    distinct,
     place,
     summarize,
     unnamed_targets,
@@ -45,16 +44,21 @@ _TONES = {Tone.PASS: "bold green", Tone.FAIL: "bold red", Tone.UNDECIDED: "bold 
 _JUDGEMENTS = {Judgement.PASS: "green", Judgement.FAIL: "red", Judgement.UNDECIDED: "yellow"}
 
 
-def render(facts: Facts, console: Console) -> None:
-    """Write the summary; whether in colour, and how wide, is the console's affair."""
-    _Page(console).write(facts)
+def render(facts: Facts, console: Console, page: str = "") -> None:
+    """Write the summary; whether in colour, and how wide, is the console's affair.
+
+    Args:
+        page: the name of the file that shows everything, where one was written.
+    """
+    _Page(console, page).write(facts)
 
 
 class _Page:
     """One page on one console. Names and messages only ever become ``Text``, so no markup in them is obeyed."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, page: str = "") -> None:
         self._console = console
+        self._page = page
 
     def write(self, facts: Facts) -> None:
         summary = summarize(facts)
@@ -74,7 +78,7 @@ class _Page:
         self._engine_tables(facts)
         self._classes(facts)
         self._defects(facts)
-        self._remarks((*summary.open_points, *facts.notes, *_left_out(facts)))
+        self._remarks((*_lost_digits(facts), *summary.open_points, *facts.notes, *_left_out(facts)))
         self._time(facts)
 
     # --- the parts, from the top of the page to its bottom ---
@@ -230,12 +234,12 @@ class _Page:
             self._show(table)
 
     def _classes(self, facts: Facts) -> None:
-        classes = [klass for klass in CLASS_MEANINGS if facts.of_class(klass)]
-        if not classes or classes == [Class.DEFECT] and len(facts.findings) == 1:
+        classes = counted(facts)
+        if not classes or len(facts.findings) == len(facts.defects) == 1:
             return
-        table = self._table("class", "findings", "meaning")
-        for klass in classes:
-            table.add_row(*self._cells(klass.value, f"{len(facts.of_class(klass)):,}", CLASS_MEANINGS[klass]))
+        table = self._table("class", "number", "meaning")
+        for name, amount, meaning in classes:
+            table.add_row(*self._cells(name, f"{amount:,}", meaning))
         self._show(table)
 
     def _defects(self, facts: Facts) -> None:
@@ -290,7 +294,10 @@ class _Page:
     def _rest(self, amount: int, noun: str) -> None:
         if amount > 0:
             more = wording.count(amount, f"more {noun}", f"more {noun}s")
-            self._line(f"  ... and {more}: all are in report.html, and with --format json", "dim")
+            where = (
+                f"all are in {self._page}, and with --format json" if self._page else "--format html or json has all"
+            )
+            self._line(f"  ... and {more}: {where}", "dim")
 
     def _show(self, table: Table) -> None:
         self._line("")
@@ -311,6 +318,13 @@ class _Page:
         """Text that cannot steer the terminal and that the console's encoding has."""
         encoding = self._console.encoding or "utf-8"
         return Text(wording.visible(text).encode(encoding, "backslashreplace").decode(encoding), style=style)
+
+
+def _lost_digits(facts: Facts) -> list[str]:
+    """Defects that fail nothing here, a line each."""
+    stands = standings(facts)
+    remarks = distinct(finding for finding in facts.findings if stands[finding.id] == REMARK)
+    return [words.remark(finding) for finding in remarks]
 
 
 def _left_out(facts: Facts) -> list[str]:

@@ -43,6 +43,10 @@ _HOW = {
     "fit-loss": "the loss of {}, trained from identical weights",
     "fit-weights": "the weights of {}, trained from identical weights",
 }
+#: In the data of evidence of which some was left out: its text is all that may be said.
+REDACTED = "redacted"
+#: In the reason of a verdict that takes a difference for rounding.
+_ROUNDING = "rounding"
 #: What the judges of whole steps call what has no layer of its own.
 _NAMELESS = {"training": "the whole model"}
 
@@ -62,6 +66,8 @@ class Told(Protocol):
 
 def sentence(evidence: Evidence) -> str:
     """One observation in words."""
+    if evidence.data.get(REDACTED):
+        return evidence.text
     said = SENTENCES.get(evidence.code)
     return said(evidence.data) if said else str(evidence)
 
@@ -85,6 +91,11 @@ def in_short(finding: Finding) -> str:
         said += f"; users meet it through {wording.names(finding.reached_through)}"
     why = f": {finding.not_reduced}" if finding.not_reduced else ""
     return f"{said}; not fully reduced{why}" if finding.reduced is False else said
+
+
+def remark(finding: Finding) -> str:
+    """Of a defect that fails nothing here."""
+    return f"Remark: {title(finding)} ({finding.id}: {in_short(finding)})."
 
 
 # --- the title ----------------------------------------------------------------------------------
@@ -200,6 +211,42 @@ def _do_not_support(targets: Sequence[str], what: str) -> str:
     return f"{wording.names(targets)} {'does' if len(targets) == 1 else 'do'} not support {what}"
 
 
+def not_trained() -> str:
+    """The same as a clause of the headline, and what else was asked for and gave no answer."""
+    return "the training that was asked for never ran"
+
+
+def interrupted() -> str:
+    return "the run was interrupted"
+
+
+def not_beside_itself() -> str:
+    return "no target was compared with itself"
+
+
+def silent_beside_itself(target: str, ways: Sequence[str]) -> str:
+    return f"{target} could not be compared with itself ({wording.names(ways)})"
+
+
+def changes_own_labels(target: str, ways: Sequence[tuple[str, int]]) -> str:
+    """``onnxruntime differs from itself: 2 labels change in batch size 1``."""
+    told = wording.names(f"{wording.count(changed, 'label')} in {way}" for way, changed in ways)
+    return f"{target} differs from itself: other labels ({told})"
+
+
+def differs_from_itself(target: str, ways: Sequence[tuple[str, float]]) -> str:
+    """Of a target beside itself, by more than rounding."""
+    told = wording.names(f"{wording.number(apart)} in {way}" for way, apart in ways)
+    return f"{target} differs from itself (relatively by {told})"
+
+
+def not_searched(missed: int, pairs: int) -> str:
+    """Of ``--stress``."""
+    if missed == pairs:
+        return "the search of --stress never ran"
+    return f"{missed} of {wording.count(pairs, 'pair')} {'was' if missed == 1 else 'were'} not searched by --stress"
+
+
 def never_ran(stages: Sequence[str], targets: Sequence[str]) -> str:
     """Of stages of a training step that were asked for."""
     return f"{wording.names(stages)} never ran: {_do_not_support(targets, 'it' if len(stages) == 1 else 'them')}"
@@ -267,13 +314,31 @@ def labels_changed(changed: int, instances: int, a: str, b: str) -> str:
     return f"{changed} of {wording.count(instances, 'label')} changed between {a} and {b}"
 
 
-def layers_measured(measured: int, layers: int, units: float | None) -> str:
-    """Which share of a model's layers was run alone on both sides, and how far they agreed."""
-    if not layers:
-        return "its layers could not be read, so none was run alone"
+def why_labels_change(measured: int, layers: int, units: float | None, limit: float | None, reason: str) -> str:
+    """Why a pair passes that changes labels: "rounding" only where every layer was seen to do no more than round.
+
+    Args:
+        measured: so many of the ``layers`` were run alone, and were off by up to ``units`` of rounding.
+        limit: K, up to which that is rounding.
+        reason: of the pair's verdict.
+    """
+    if not measured or units is None:
+        none = f"none of its {wording.count(layers, 'layer')} was run alone" if layers else "no layer was run alone"
+        return f"{none} ({reason})"
+    within = limit is not None and units <= limit
+    every = wording.count(layers, "layer")
+    alone = f"all {every} were run alone" if measured == layers else f"{measured} of {every} could be run alone"
+    if not within:
+        return f"{alone}, and the worst is off by {wording.number(units)} units of rounding ({reason})"
     if measured < layers:
-        return f"{measured} of {wording.count(layers, 'layer')} could be run alone, and those agree"
-    return f"all {wording.count(layers, 'layer')} agree alone to {wording.number(units)} units of rounding"
+        return f"{alone}, and those agree to {wording.number(units)} units of rounding ({reason})"
+    agree = f"all {every} agree alone to {wording.number(units)} units of rounding"
+    return f"{agree}, so this is rounding carried along" if _ROUNDING in reason else f"{agree} ({reason})"
+
+
+def as_much_from_itself(target: str, ways: Sequence[str]) -> str:
+    """Of a target that is beside itself as far away as from the other one."""
+    return f"{target} differs from itself as much ({wording.names(ways)})"
 
 
 def not_finite(counts: Mapping[str, int]) -> list[str]:
@@ -389,7 +454,7 @@ def _is_finite(value: Json) -> bool:
         return True
 
 
-def _where(data: Data) -> str:
+def where(data: Data) -> str:
     """``conv (Conv2D) run alone on identical inputs``."""
     return _HOW.get(data["how"], _HOW["forward"]).format(_layer(data))
 
@@ -419,26 +484,26 @@ def _index(data: Data) -> str:
 def _off(data: Data) -> str:
     off = float(data["off"])
     by = f"off by {off:.3g}" if off and math.isfinite(off) else "wrong"  # some measures know no absolute error
-    said = f"{data['target']} is {by} in {_where(data)}: {_explained_text(data['ratio'])}"
+    said = f"{data['target']} is {by} in {where(data)}: {_explained_text(data['ratio'])}"
     return f"{said}; {_gives(data)}" if "index" in data else said
 
 
 def _gives(data: Data) -> str:
-    return f"{_index(data)} it gives {_value(data['observed'])} where {_right(data)} {_value(data['expected'])}"
+    return f"{_index(data)} it gives {_value(data['observed'])} where {who_is_right(data)} {_value(data['expected'])}"
 
 
-def _right(data: Data) -> str:
+def who_is_right(data: Data) -> str:
     return "the reference gives" if data["against"] == "reference" else "most targets give"
 
 
 def _not_finite(data: Data) -> str:
-    given = f"{_value(data['observed'])} where {_right(data)} {_value(data['expected'])}"
-    return f"{data['target']} gives {given}, {_index(data)}, in {_where(data)}"
+    given = f"{_value(data['observed'])} where {who_is_right(data)} {_value(data['expected'])}"
+    return f"{data['target']} gives {given}, {_index(data)}, in {where(data)}"
 
 
 def _other_shape(data: Data) -> str:
-    given = f"the shape {_shape(data['given'])} where {_right(data)} {_shape(data['wanted'])}"
-    return f"{data['target']} gives {given}, in {_where(data)}"
+    given = f"the shape {_shape(data['given'])} where {who_is_right(data)} {_shape(data['wanted'])}"
+    return f"{data['target']} gives {given}, in {where(data)}"
 
 
 def _shape(sizes: Json) -> str:
@@ -446,7 +511,7 @@ def _shape(sizes: Json) -> str:
 
 
 def _other_dtype(data: Data) -> str:
-    return f"{data['target']} returns {data['dtype']} in {_where(data)}, which is not what its dtype policy says"
+    return f"{data['target']} returns {data['dtype']} in {where(data)}, which is not what its dtype policy says"
 
 
 def _agree(data: Data) -> str:
@@ -639,7 +704,7 @@ def _settings(data: Data) -> str:
 def _exported_layer(data: Data) -> str:
     runtimes, originals = " and ".join(data["runtimes"]), " and ".join(data["originals"])
     return (
-        f"{_where(data)}: {runtimes} agree with each other on the exported file, but not with {originals} "
+        f"{where(data)}: {runtimes} agree with each other on the exported file, but not with {originals} "
         "on the original"
     )
 
@@ -719,11 +784,23 @@ def _pair_differs(data: Data) -> str:
 
 
 def _rounding_carried(data: Data) -> str:
-    return "every layer agrees when it runs alone on identical inputs: the difference is rounding, carried along"
+    share = _share_measured(data)
+    every = "every layer agrees" if not share else f"every layer that was run alone agrees ({share})"
+    return f"{every}, on identical inputs: the difference is rounding, carried along"
+
+
+def _share_measured(data: Data) -> str:
+    """``8 of 9``; empty for all of them, and where an older version counted nothing."""
+    measured, layers = data.get("measured"), data.get("layers")
+    return "" if measured is None or measured == layers else f"{measured} of {layers}"
 
 
 def _layers_unknown(data: Data) -> str:
-    return "the layers of the model could not be run alone, so it is not known which of the two is wrong"
+    share, seen = _share_measured(data), "the layers of the model could not be run alone"
+    if data.get("measured"):
+        some = f"only {share} layers of the model could be run alone on both, and those agree"
+        seen = some if share else "every layer of the model agrees alone"
+    return f"{seen}, so it is not known which of the two is wrong"
 
 
 def _introduction_rate(data: Data) -> str:

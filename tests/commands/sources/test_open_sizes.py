@@ -58,6 +58,45 @@ def test_the_usual_size_needs_nothing_said() -> None:
     assert drawn(16) == ({}, [16])
 
 
+class Ending(Runner):
+    """Ends so with the first sizes, by target; takes the ones behind them."""
+
+    targets = ("onnxruntime", "openvino")
+
+    def __init__(self, **endings: list[Status]) -> None:
+        super().__init__(1)
+        self.endings = endings
+
+    def run_pairs(self, pairs: Sequence[tuple[Case, str]], **_: Any) -> list[Outcome]:
+        (outcome,) = super().run_pairs(pairs)
+        ((_, target),) = pairs
+        left = self.endings.get(target, [])
+        if not left:
+            return [outcome]
+        return [Outcome(target, left.pop(0), failure=Failure("SIGSEGV", ""))]
+
+
+@pytest.mark.parametrize(
+    ("endings", "size", "tried"),
+    [
+        ({"onnxruntime": [Status.CRASHED, Status.RAISED]}, 64, [16, 32, 64]),
+        ({"onnxruntime": [Status.UNSUPPORTED], "openvino": [Status.RAISED]}, 32, [16, 16, 32]),
+        ({"onnxruntime": [Status.UNSUPPORTED], "openvino": [Status.UNSUPPORTED]}, None, [16, 16]),
+        ({"onnxruntime": [Status.RAISED, Status.TIMED_OUT]}, None, [16, 32]),
+        ({"onnxruntime": [Status.RAISED, Status.OUT_OF_MEMORY]}, None, [16, 32]),
+        ({"onnxruntime": [Status.RAISED] * 8 + [Status.CRASHED]}, None, list(SIZES)),
+    ],
+    ids=["crash", "unsupported", "unsupported by all", "too slow", "too large", "no size, one crash"],
+)
+def test_only_a_completed_run_fits(endings: dict[str, list[Status]], size: int | None, tried: list[int]) -> None:
+    runner = Ending(**endings)
+    files = dict.fromkeys(runner.targets, FILE)
+    both = ModelSource(Model("detector.onnx", file=FILE, files=files), (IMAGE,))
+    draws = fitting_draws(runner, both, runner.targets, 0, {})
+    assert runner.tried == tried
+    assert draws == ({} if size is None else {"image": Draw(shape=(size, size, 3))})
+
+
 def test_what_the_user_says_is_not_tried() -> None:
     given = {"image": Draw(shape=(17, 17, 3))}
     assert drawn(64, given) == (given, [])

@@ -22,6 +22,7 @@ from ...targets.catalogue import TARGETS, TORCH_EXPORTER, spec_of, traits_of
 from ...targets.exports import Exported, export_keras, export_to_onnx
 from ...targets.names import parse_target
 from ...targets.runner import LocalRunner, RunnerSettings, default_cache
+from ...zoo.entries import find_entry
 from ..zoo import Workshop, input_draws, open_zoo
 from .applications import application_file
 from .factories import factory_file, is_factory
@@ -32,7 +33,7 @@ SEEDED_INSTANCES = 32
 
 @dataclass(frozen=True)
 class Context:
-    """What opening a source may need: the runner, and what the user said about trust and seeds."""
+    """What opening a source may need: the runner, and what the user said about trust, seeds and data."""
 
     runner: LocalRunner
     settings: RunnerSettings
@@ -41,6 +42,7 @@ class Context:
     listener: Listener
     arbiters: Sequence[str] = ()
     draws: Mapping[str, Draw] = field(default_factory=dict)
+    data: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -240,7 +242,7 @@ def _keras_file(text: str, context: Context) -> ModelSource:
 
 def _application(text: str, context: Context) -> ModelSource:
     name = text.removeprefix("app:")
-    context.listener(Progress(f"building {name}", 0, None))
+    context.listener(Progress(f"opening {text}", 0, None))
     cache = context.settings.cache or default_cache()
     path, notes = application_file(context.runner, name, context.seed, cache)
     source = _keras_file(str(path), context)
@@ -250,8 +252,10 @@ def _application(text: str, context: Context) -> ModelSource:
 
 def _zoo(text: str, context: Context) -> ModelSource:
     cache = context.settings.cache or default_cache()
-    workshop = Workshop(context.runner, context.settings, context.targets)
-    found = open_zoo(text.removeprefix("zoo:"), context.seed, cache, workshop, context.listener)
+    workshop, name = Workshop(context.runner, context.settings, context.targets), text.removeprefix("zoo:")
+    if context.data is not None:
+        load_npz(context.data, find_entry(name).build().inputs)  # before it is trained
+    found = open_zoo(name, context.seed, cache, workshop, context.listener)
     model = Model(text, found.graph, found.weights)
     return ModelSource(model, found.graph.inputs, found.data, input_draws(found.graph), found.notes)
 

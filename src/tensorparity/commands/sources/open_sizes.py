@@ -30,17 +30,36 @@ def fitting_draws(
     free = [
         spec for spec in source.inputs if None in spec.shape and not (spec.name in draws and draws[spec.name].shape)
     ]
-    able = next((target for target in targets if not source.model.needs_graph(target)), None)
-    if not free or able is None:
+    able = [target for target in targets if not source.model.needs_graph(target)]
+    if not free or not able:
         return dict(draws)
-    said = ""
-    for size in SIZES:
-        tried = {**draws, **{spec.name: _sized(spec, size, {**source.draws, **draws}) for spec in free}}
-        outcome = _tried(runner, source, able, seed, tried)
-        if outcome.status is not Status.RAISED:
-            return tried if size != OPEN_SIZE else dict(draws)
-        said = said or (gist(outcome.failure.message) if outcome.failure else "")
-    raise DataError(words.no_size_fits([(spec.name, spec.shape) for spec in free], SIZES, able, said))
+    sized = {
+        size: {**draws, **{spec.name: _sized(spec, size, {**source.draws, **draws}) for spec in free}} for size in SIZES
+    }
+    for target in able:
+        endings = _until_it_fits(runner, source, target, seed, sized)
+        if endings[-1].status is Status.COMPLETED:
+            fitting = SIZES[len(endings) - 1]
+            return sized[fitting] if fitting != OPEN_SIZE else dict(draws)
+        if endings[-1].status is Status.UNSUPPORTED:
+            continue  # whatever the size
+        if any(ending.status is not Status.RAISED for ending in endings):
+            return dict(draws)  # a crash is no answer to the question, and is found by the run itself
+        said = next((gist(ending.failure.message) for ending in endings if ending.failure), "")
+        raise DataError(words.no_size_fits([(spec.name, spec.shape) for spec in free], SIZES, target, said))
+    return dict(draws)
+
+
+def _until_it_fits(
+    runner: Runner, source: ModelSource, target: str, seed: int, sized: Mapping[int, Mapping[str, Draw]]
+) -> list[Outcome]:
+    """How the target ended with one size after the other; the last one fits, or says that it is useless to go on."""
+    endings: list[Outcome] = []
+    for draws in sized.values():
+        endings.append(_tried(runner, source, target, seed, draws))
+        if endings[-1].status not in (Status.RAISED, Status.CRASHED):
+            break
+    return endings
 
 
 def _sized(spec: InputSpec, size: int, draws: Mapping[str, Draw]) -> Draw:

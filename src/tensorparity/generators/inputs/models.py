@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -84,11 +84,24 @@ def load_npz(path: Path, specs: Sequence[InputSpec]) -> Data:
     return Data(inputs, labels, f"{path.name} ({next(iter(counts.values()))} instances)", tuple(notes), given=True)
 
 
+def check_npz(path: Path) -> None:
+    """See to it that there is such a file, before anything is done for it.
+
+    Raises:
+        DataError: if the file is none.
+    """
+    _read_npz(path, opened=lambda archive: {})
+
+
 def _floats(array: Array) -> bool:
     return array.dtype.kind in "fc"
 
 
-def _read_npz(path: Path) -> dict[str, Array]:
+def _all_arrays(archive: Any) -> dict[str, Array]:
+    return {name: archive[name] for name in archive.files}
+
+
+def _read_npz(path: Path, opened: Callable[[Any], dict[str, Array]] = _all_arrays) -> dict[str, Array]:
     if not path.exists():
         raise DataError(f"no data at {str(path)!r}")
     if path.suffix.lower() in _TABLES:
@@ -101,7 +114,7 @@ def _read_npz(path: Path) -> dict[str, Array]:
             archive = np.load(file, allow_pickle=False)
             if not isinstance(archive, np.lib.npyio.NpzFile):
                 raise DataError(f"{path.name} is a single array; expected an .npz with x and y")
-            return {name: archive[name] for name in archive.files}
+            return opened(archive)
     except UNREADABLE as error:
         raise DataError(f"{path.name} cannot be read as .npz: {error}") from error
 

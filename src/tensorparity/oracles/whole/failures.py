@@ -25,6 +25,7 @@ from ..measure.exporters import doubts_about, suspects_of_failure
 from ..measure.support import classify_failure
 from .by_rates import first_highlighted
 from .sight import Asking, Found, ModelPlace, Sight
+from .verdicts import all_that_round_measured, unmeasured
 
 
 def suspect_endings(at: Sight) -> Asking[None]:
@@ -95,7 +96,15 @@ def _said_place(at: Sight, failure: Failure) -> tuple[str | None, str | None]:
         node = next((node.key for node in at.nodes if name and node.layer == name), None)
         return failure.node or node, f"{ONNX_PREFIX}{op}" if op else None
     layer = failing_layer(failure.message)
-    return failure.node, public_name(layer) if layer and layer != "Functional" else None
+    return failure.node, _api_named(at, failure.node, layer) if layer and layer != "Functional" else None
+
+
+def _api_named(at: Sight, key: str | None, layer: str) -> str:
+    """Keras names the class alone, and a class of the user's may be called like one of Keras' own."""
+    named = {node.op for node in at.nodes if node.op.rpartition(".")[2] == layer and key in (None, node.key)}
+    if len(named) > 1:
+        return layer  # nobody knows whose
+    return public_name(named.pop() if named else layer)
 
 
 def _api_of(at: Sight, key: str | None) -> str | None:
@@ -118,16 +127,18 @@ def _is_covered(at: Sight, comparison: Comparison) -> bool:
 def _pair_found(at: Sight, comparison: Comparison) -> Found:
     verdict = comparison.verdict
     by_values = verdict.kind not in (Kind.SHAPE, Kind.DTYPE)
-    rounding = verdict.kind is Kind.INCONSISTENCY and bool(at.measured)
+    total = len(at.nodes)
+    measured = total - len(unmeasured(at, comparison)) if at.measured else 0
+    rounding = verdict.kind is Kind.INCONSISTENCY and all_that_round_measured(at, comparison)
     first = first_highlighted(comparison) if at.settings.needs_labels and by_values else None
     a, b, output = comparison.a, comparison.b, comparison.output
     evidence = [observed("pair-differs", a=a, b=b, output=output, reason=verdict.reason)]
     if rounding:
-        evidence.append(observed("rounding-carried"))
+        evidence.append(observed("rounding-carried", measured=measured, layers=total))
     elif by_values and first is not None:
         evidence.append(observed("introduction-rate", layer=first.name, type=first.type, rate=first.rate))
     elif by_values:
-        evidence.append(observed("layers-unknown"))
+        evidence.append(observed("layers-unknown", measured=measured, layers=total))
     diagnosis = Diagnosis(
         klass=Class.PRECISION if rounding else Class.DEFECT,
         suspects=() if by_values else _odd_ones(at, comparison),

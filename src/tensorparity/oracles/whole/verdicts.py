@@ -109,11 +109,17 @@ def _explain(at: Sight, comparison: Comparison) -> Verdict:
 
 def _first_unmeasured_layer(at: Sight, comparison: Comparison) -> str:
     """The first layer that was not measured on both sides, where a difference may hide."""
-    node = next((node for node in _unmeasured(at, comparison) if not _is_spared(at, node, comparison)), None)
+    node = next((node for node in unmeasured(at, comparison) if not _is_spared(at, node, comparison)), None)
     return f"{node.layer} ({node.op})" if node else ""
 
 
-def _unmeasured(at: Sight, comparison: Comparison) -> list[Node]:
+def all_that_round_measured(at: Sight, comparison: Comparison) -> bool:
+    """Every layer that may carry a difference of this pair was run alone on both sides."""
+    return bool(at.measured) and not _first_unmeasured_layer(at, comparison)
+
+
+def unmeasured(at: Sight, comparison: Comparison) -> list[Node]:
+    """The layers that were not run alone on both sides."""
     measured = {errors.node.key: errors.errors for errors in at.measured}
     return [node for node in at.nodes if not {comparison.a, comparison.b} <= set(measured.get(node.key, ()))]
 
@@ -127,7 +133,7 @@ def _is_spared(at: Sight, node: Node, comparison: Comparison) -> bool:
 
 def _who_agrees(at: Sight, comparison: Comparison) -> str:
     """What was seen alone, and what was not."""
-    spared = len(_unmeasured(at, comparison))
+    spared = len(unmeasured(at, comparison))
     if not spared:
         return "every layer agrees alone"
     others, were = ("1 other gives", "was") if spared == 1 else (f"{spared} others give", "were")

@@ -73,8 +73,12 @@ class FindingList {
     return groups;
   }
 
+  grouped() {
+    return this.groupedBy ? this.groupsOf(this.fitting()) : new Map([["", this.fitting()]]);
+  }
+
   draw() {
-    const groups = this.groupedBy ? this.groupsOf(this.fitting()) : new Map([["", this.fitting()]]);
+    const groups = this.grouped();
     const fitting = Array.from(groups.values()).flat();
     const shown = fitting.slice(0, this.limit);
     const heads = new Map(Array.from(groups, ([name, items]) => [items[0], name && `${name} · ${counted(items.length)}`]));
@@ -97,12 +101,21 @@ class FindingList {
     drawCloseups(this.box);
   }
 
-  // A link to a card that was not drawn yet.
+  showAll() {
+    if (this.tools) this.tools.querySelectorAll("input, select[data-by]").forEach((field) => { field.value = ""; });
+  }
+
+  // A link to a card that was not drawn yet, or that a filter hides.
   reveal(id) {
-    const place = this.items.findIndex((item) => item.markup && item.markup.includes(`id="${id}"`));
-    if (place < 0 || document.getElementById(id)) return;
-    this.limit = Math.max(this.limit, place + 1);
+    if (!id || document.getElementById(id)) return;
+    const wanted = this.items.find((item) => (item.card
+      ? item.card.id === id || Array.from(item.card.querySelectorAll("[id]")).some((part) => part.id === id)
+      : item.markup.includes(`id="${id}"`)));
+    if (!wanted) return;
+    if (!this.fitting().includes(wanted)) this.showAll();
+    this.limit = Math.max(this.limit, Array.from(this.grouped().values()).flat().indexOf(wanted) + 1);
     this.draw();
+    reveal();
   }
 }
 
