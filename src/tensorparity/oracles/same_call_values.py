@@ -162,7 +162,8 @@ def _judged(case: Case, agreed: Array) -> Array | None:
 
 def _least_excess(agreed: Sequence[Neighbourhood], array: Array) -> Array:
     """Elementwise, how far an answer lies outside of all that agrees."""
-    return np.minimum.reduce([near.excess(array) for near in agreed])
+    least: Array = np.minimum.reduce([near.excess(array) for near in agreed])
+    return least
 
 
 def _with_slopes(wide: Case, off: Mapping[str, Array], name: str, agreed: Sequence[Neighbourhood]) -> Asking[list[str]]:

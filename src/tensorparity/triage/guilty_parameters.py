@@ -95,7 +95,7 @@ def like(suspicion: Suspicion, other: Suspicion) -> Suspicion:
     if said is None or guilty_evidence(suspicion) is not None:
         return suspicion
     if suspicion.diagnosis.api != other.diagnosis.api:
-        said = observed(GUILTY_PARAMETERS, **{**said.data, "layer": other.diagnosis.api})
+        said = observed("guilty-parameters", **{**said.data, "layer": other.diagnosis.api})
     diagnosis = suspicion.diagnosis
     return replace(suspicion, diagnosis=replace(diagnosis, evidence=(*diagnosis.evidence, said)))
 
@@ -137,7 +137,7 @@ def evidence_of(places: Sequence[Place]) -> Evidence:
     guilty = [{"parameter": place.parameter, "values": place.clearing} for place in places if place.parameter]
     tried = next((place.tried for place in places if place.tried), ())
     fails = [{"parameter": one.parameter, "value": one.value} for one in places[0].failing] if places else []
-    return observed(GUILTY_PARAMETERS, guilty=guilty, tried=len(tried), fails=fails)
+    return observed("guilty-parameters", guilty=guilty, tried=len(tried), fails=fails)
 
 
 def _has_guilty_layer(suspicion: Suspicion) -> bool:

@@ -47,10 +47,10 @@ def _data(case: Case, api: Api) -> Iterator[str]:
     if not isinstance(call, ApiCall):
         return
     made = call.api == CALLED
-    named = {**dict(enumerate(call.args[made:])), **call.kwargs}
+    named: list[tuple[int | str, Any]] = [*enumerate(call.args[made:]), *call.kwargs.items()]
     known = _parameters(api, made, len(call.args) - made)
     facts = facts_of(api.doc, [parameter.name for parameter in known])
-    for key, value in named.items():
+    for key, value in named:
         name = known[min(key, len(known) - 1)].name if isinstance(key, int) and known else str(key)
         said = facts[name].text if name in facts else ""
         if not _PLACES.search(name) and not _SAID.search(said):

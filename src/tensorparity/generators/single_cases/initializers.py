@@ -80,7 +80,7 @@ def _arguments(name: str, rng: np.random.Generator) -> dict[str, Any]:
         return {}
     scale = float(rng.choice(_SCALES))
     mean = round(float(rng.uniform(-2, 2)), 2)
-    return {
+    given: dict[str, dict[str, Any]] = {
         "Constant": {"value": mean},
         "Identity": {"gain": scale},
         "Orthogonal": {"gain": scale},
@@ -92,7 +92,8 @@ def _arguments(name: str, rng: np.random.Generator) -> dict[str, Any]:
             "mode": str(rng.choice(("fan_in", "fan_out", "fan_avg"))),
             "distribution": str(rng.choice(("truncated_normal", "untruncated_normal", "uniform"))),
         },
-    }.get(name, {})
+    }
+    return given.get(name, {})
 
 
 def _assigned(turn: int, rng: np.random.Generator) -> Case:

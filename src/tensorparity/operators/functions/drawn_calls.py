@@ -6,7 +6,7 @@ policy or alone; a variable that is given an array, and then another one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +22,11 @@ VARIABLE, LAYER, ADD_WEIGHT = "keras.Variable", "keras.layers.Layer", ".add_weig
 #: What a layer fills its weights with where nothing is said.
 DEFAULT_INITIALIZER = f"{PREFIX}GlorotUniform"
 #: What is done with a variable and an array, in a dtype.
-ASSIGNED = {".assign": lambda x, y: y, ".assign_add": np.add, ".assign_sub": np.subtract}
+ASSIGNED: Mapping[str, Callable[[Array, Array], Array]] = {
+    ".assign": lambda x, y: y,
+    ".assign_add": np.add,
+    ".assign_sub": np.subtract,
+}
 
 Inputs = Mapping[str, Array]
 

@@ -36,7 +36,7 @@ def _constant(shape: _Shape, value: float = 0.0) -> Distribution:
 
 
 def _identity(shape: _Shape, gain: float = 1.0) -> Distribution:
-    return Distribution(min(gain, 0.0), max(gain, 0.0), 0.0, 0.0, exactly=gain * np.eye(*shape))
+    return Distribution(min(gain, 0.0), max(gain, 0.0), 0.0, 0.0, exactly=gain * np.eye(shape[0], shape[-1]))
 
 
 def _orthogonal(shape: _Shape, gain: float = 1.0) -> Distribution:
