@@ -556,7 +556,10 @@ class TestWhatTravelsBesideTheValues:
         assert (suspicion.diagnosis.suspects, suspicion.diagnosis.api) == ((B,), "keras.layers.Flatten")
         assert isinstance(suspicion.case.subject, LayerGraph)
         assert [node.name for node in suspicion.case.subject.nodes] == ["conv2", "flat"]
-        assert any("conv2 and flat, run as one, are not" in text for text in sentences(suspicion.diagnosis))
+        assert any(
+            "each layer is right on its own, but conv2 followed by flat is wrong" in text
+            for text in sentences(suspicion.diagnosis)
+        )
 
 
 def _without_masks(graph: LayerGraph) -> LayerGraph:

@@ -379,7 +379,7 @@ class TestFiling:
         (item,) = preparing(runner, ReducingSettings(seconds=0.0)).prepare([suspicion])
         *_, why, parameters = sentences(item.suspicion.diagnosis)
         assert why == "not reduced: the time for reducing was used up"
-        assert parameters.startswith("no parameter alone is guilty"), "which are guilty is said all the same"
+        assert parameters.startswith("no single parameter is guilty"), "which are guilty is said all the same"
 
 
 class TestSeveralAtATime:

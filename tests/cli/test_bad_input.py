@@ -111,7 +111,8 @@ class TestModels:
         assert "refused without --trust" in line
 
     def test_unknown_zoo_model(self, refused: Any) -> None:
-        assert "no model 'lenet6' in the zoo; there are lenet1, lenet4, lenet5" in refused("compare", "zoo:lenet6")
+        said = refused("compare", "zoo:lenet6")
+        assert "no model 'lenet6' in the zoo (did you mean lenet5?); there are lenet1, lenet4, lenet5" in said
 
 
 class TestData:

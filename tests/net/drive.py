@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import kept_cases
 import model_files
 import numpy as np
 from recording import Key
@@ -223,6 +224,10 @@ def networks_of(scenario: Scenario) -> list[Case]:
 
 
 def singles_of(scenario: Scenario) -> Iterator[tuple[str, Case]]:
+    """As they were drawn when they were recorded."""
+    if kept_cases.is_kept(scenario.recording):
+        yield from kept_cases.kept(scenario.recording)
+        return
     for kind, stream in {**STREAMS, "invalid": INVALID}.items():
         yield from ((kind, case) for case in _first(scenario.count, stream.begin(scenario.seed, ())))
 

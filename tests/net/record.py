@@ -16,8 +16,9 @@ from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
+import kept_cases
 import model_files
-from drive import doctored, drive, open_file
+from drive import doctored, drive, open_file, singles_of
 from recording import Key, Recorder, Replaying, load, save
 from scenarios import SCENARIOS, Scenario
 
@@ -129,6 +130,8 @@ def _open(scenario: Scenario, runner: LocalRunner, folder: Path) -> None:
 
 def _record_one(folder: Path, scenario: Scenario, runner: LocalRunner) -> None:
     began = time.monotonic()
+    if scenario.kind == "singles" and not kept_cases.is_kept(scenario.recording):
+        kept_cases.keep(scenario.recording, list(singles_of(scenario)))
     recorder = Recorder(_Warm(runner))
     results = drive(scenario, recorder)
     path = folder / f"{scenario.recording}.zip"

@@ -108,14 +108,15 @@ class TestRuledOut:
         assert suspicion is not None
         assert (suspicion.kind, suspicion.diagnosis.suspects) == (Kind.CRASH, (B,))
 
-    def test_dying_is_not_even_where_another_answers(self) -> None:
-        outcomes = {A: ended(A, Status.CRASHED), B: done(B, layer=np.zeros(1, np.float32))}
+    @pytest.mark.parametrize(("status", "kind"), [(Status.CRASHED, Kind.CRASH), (Status.TIMED_OUT, Kind.HANG)])
+    def test_dying_is_not_even_where_another_answers(self, status: Status, kind: Kind) -> None:
+        outcomes = {A: ended(A, status), B: done(B, layer=np.zeros(1, np.float32))}
         suspicion, _ = judge(convolution(kernel_size=0), outcomes)
         assert suspicion is not None
-        assert (suspicion.kind, suspicion.diagnosis.suspects) == (Kind.CRASH, (A,))
+        assert (suspicion.kind, suspicion.diagnosis.suspects) == (kind, (A,))
         assert not any("refuses" in line for line in sentences(suspicion.diagnosis))
 
-    @pytest.mark.parametrize("status", [Status.TIMED_OUT, Status.OUT_OF_MEMORY, Status.UNSUPPORTED])
+    @pytest.mark.parametrize("status", [Status.OUT_OF_MEMORY, Status.UNSUPPORTED])
     def test_only_raising_is_refusing(self, status: Status) -> None:
         outcomes = {A: ended(A, status), B: done(B, layer=np.zeros(1, np.float32))}
         suspicion, _ = judge(convolution(kernel_size=0), outcomes)
@@ -153,7 +154,7 @@ class TestLosses:
         assert suspicion is not None
         assert (suspicion.stage, suspicion.diagnosis.suspects) == (Stage.LOSS, (B,))
         assert suspicion.diagnosis.api == "keras.losses.CategoricalHinge"
-        assert "the loss CategoricalHinge of its own outputs" in sentences(suspicion.diagnosis)[0]
+        assert "the loss CategoricalHinge, computed from its own outputs" in sentences(suspicion.diagnosis)[0]
 
     def test_a_tie_is_a_freedom_of_the_loss(self) -> None:
         suspicion, _ = judge(self.CASE, {A: stepped(A, self.CASE, self.ONE), B: stepped(B, self.CASE, self.SPLIT)})

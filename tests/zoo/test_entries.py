@@ -40,7 +40,7 @@ def test_the_papers_models_are_there() -> None:
 
 
 def test_an_unknown_name_lists_those_that_exist() -> None:
-    with pytest.raises(UsageError, match="no model 'lenet6' in the zoo; there are lenet1"):
+    with pytest.raises(UsageError, match=r"no model 'lenet6' in the zoo \(did you mean lenet5\?\); there are lenet1"):
         find_entry("lenet6")
 
 
