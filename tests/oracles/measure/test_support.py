@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from tensorparity.core.case import Case
+from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.procedure import Goal, Mode, Procedure
-from tensorparity.oracles.measure.support import is_documented, is_lack
+from tensorparity.oracles.measure.support import classify_failure, is_documented, is_lack
 from tensorparity.targets.catalogue import TARGETS, traits_of
 
 TRAITS = traits_of(TARGETS)
@@ -83,3 +84,13 @@ def test_of_several_layers_the_one_that_failed_counts() -> None:
     assert is_lack(_refused(), case, TRAITS), "nobody knows where"
     assert is_lack(_refused(node="first"), case, TRAITS)
     assert not is_lack(_refused(node="second"), case, TRAITS)
+
+
+def test_a_package_that_is_not_installed_is_no_word_against_the_documentation() -> None:
+    def classified(kind: str, message: str) -> Class:
+        failure = Failure(kind, message)
+        outcome = Outcome("keras:jax", Status.RAISED, failure=failure)
+        return classify_failure(Diagnosis(Class.DEFECT, ("keras:jax",)), outcome, documented=True).klass
+
+    assert classified("ImportError", "This requires jax2onnx: `pip install jax2onnx`") is Class.UNSUPPORTED
+    assert classified("NotImplementedError", "not supported") is Class.DEFECT

@@ -108,7 +108,8 @@ def classify_failure(
     Only an exception can be a refusal; a process that dies or hangs refuses nothing.
 
     Args:
-        documented: the documentation says that it is supported, so the library's word does not count.
+        documented: the documentation says that it is supported, so the library's word does not count, unless it is that
+            another package has to be installed.
         dtype: the policy that layers ran under.
     """
     failure = outcome.failure
@@ -116,7 +117,8 @@ def classify_failure(
         return diagnosis
     if freed is not None and freed.freedom.raises:
         return as_specification(diagnosis, freed.freedom)
-    if not documented and is_refusal(outcome, dtype):
+    missing = says_not_installed(failure.type, failure.message)
+    if missing or (not documented and is_refusal(outcome, dtype)):
         said = observed("unsupported", target=outcome.target)
         return replace(diagnosis, klass=Class.UNSUPPORTED, evidence=(*diagnosis.evidence, said))
     return diagnosis
