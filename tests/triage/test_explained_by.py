@@ -248,6 +248,17 @@ def test_merging_does_not_depend_on_what_was_reduced_first(faulty: Any) -> None:
     assert found == [{last: first}] * 2
 
 
+def test_what_there_was_no_time_to_reduce_is_merged_as_well(faulty: Any) -> None:
+    runner = faulty(has_elu)
+    dense = convicted(runner, one_layer("Dense", (4,), **DENSE))
+    conv = convicted(runner, one_layer("Conv2D", (5, 5, 3), **CONV))
+    plain = convicted(faulty(lambda node, case: True), one_layer("MaxPooling2D", (6, 4, 2)))
+    explanations = Explanations(examiner_for(runner, TARGETS))
+    explanations.learn([dense])
+    assert explanations.merged([plain, conv]) == {conv.signature: dense.signature}
+    assert list(explanations._defects) == [dense.signature]
+
+
 def test_a_cluster_is_known_by_its_trigger(faulty: Any) -> None:
     runner = faulty(has_elu)
     traits = traits_of(TARGETS)

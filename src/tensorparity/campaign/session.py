@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -301,16 +301,27 @@ class CampaignSession:
         Args:
             trying: False runs nothing, and only counts.
         """
-        roots = self.preparation.explanations.merged() if self.preparation is not None and trying else {}
+        known = self.preparation.explanations if self.preparation is not None and trying else None
+        roots = known.merged(self._unreduced()) if known is not None else {}
+        through: dict[str, set[str]] = {}
+        for finding in self.findings.values():
+            if finding.signature in roots and finding.diagnosis.api:
+                through.setdefault(roots[finding.signature], set()).add(finding.diagnosis.api)
         clusters = {finding.signature: finding.cluster for finding in self.findings.values()}
         for finding in list(self.findings.values()):
             root = roots.get(finding.signature, finding.signature)
-            self._update(replace(self._with_sightings(finding), cluster=clusters.get(root) or finding.cluster))
+            counted = self._with_sightings(finding, through.get(finding.signature, set()))
+            self._update(replace(counted, cluster=clusters.get(root) or finding.cluster))
 
-    def _with_sightings(self, finding: Finding) -> Finding:
+    def _unreduced(self) -> list[Suspicion]:
+        """What was filed of this run that there was no time to reduce."""
+        return [item.suspicion for finding, item in self.filed() if finding.is_defect and finding.reduced is False]
+
+    def _with_sightings(self, finding: Finding, names: Set[str]) -> Finding:
+        """How often it was met, and under which names, those of what was merged into it among them."""
         again = self.distinct.again.get(finding.signature, 0)
-        names = self.distinct.reached_through.get(finding.signature, set()) - {finding.diagnosis.api}
-        through = tuple(sorted(names | set(finding.reached_through)))
+        names = names | self.distinct.reached_through.get(finding.signature, set()) | set(finding.reached_through)
+        through = tuple(sorted(names - {finding.diagnosis.api}))
         aliases = tuple(sorted({*finding.aliases, *self.distinct.aliases.get(finding.signature, ())}))
         sightings = max(finding.sightings, 1 + again)
         return replace(finding, sightings=sightings, reached_through=through, aliases=aliases)
