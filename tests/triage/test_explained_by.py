@@ -224,6 +224,28 @@ def test_a_share_of_the_explained_is_reduced_all_the_same(faulty: Any) -> None:
     assert (explanations.audited, explanations.refuted) == (2, 1)
 
 
+def test_two_triggers_are_alike_whatever_their_figures_are() -> None:
+    six, four, half = (Trigger({"max_value": value}, ("tie",)) for value in (6.0, 4.0, 3.5))
+    assert six.is_like(four)
+    assert not six.is_like(half)
+    assert not six.is_like(Trigger({"max_value": 6.0}, ()))
+    assert not Trigger({}, ("tie",)).is_like(six)
+
+
+def test_nothing_is_held_twice_against_the_same_defect(faulty: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    runner, held = faulty(has_elu), []
+    monkeypatch.setattr("tensorparity.triage.explanations.explain", lambda examiner, s, tried: held.append(tried) or {})
+    dense = convicted(runner, one_layer("Dense", (4,), **DENSE))
+    conv = convicted(runner, one_layer("Conv2D", (5, 5, 3), **CONV))
+    other = convicted(runner, one_layer("Dense", (4,), **{**DENSE, "use_bias": False}))
+    explanations = Explanations(examiner_for(runner, TARGETS))
+    explanations.learn([dense])
+    explanations.of([conv])
+    explanations.learn([other])
+    explanations.of([conv])
+    assert held == [[[dense]], [[other]]]
+
+
 def test_an_accepted_difference_explains_its_own_key_alone(faulty: Any) -> None:
     runner = faulty(has_elu)
     dense = convicted(runner, one_layer("Dense", (4,), **DENSE))

@@ -75,6 +75,10 @@ class Trigger:
         held = all(name in given and value_class(given[name]) == value_class(v) for name, v in self.parameters.items())
         return held and set(self.features) <= set(other.features)
 
+    def is_like(self, other: Trigger) -> bool:
+        """Whether both are the same, but for figures."""
+        return self.within(other) and other.within(self)
+
     @property
     def names_a_function(self) -> bool:
         """Whether a parameter names code of its own, which is the same inside of whatever layer."""

@@ -34,6 +34,8 @@ class Explanations:
         self._filed_as: dict[str, str] = {}
         #: What was explained and is reduced all the same: by digest and signature, the defect that should come out.
         self._expected: dict[tuple[str, str], Suspicion] = {}
+        #: What was held against which defects, by digest and signatures: once is enough.
+        self._tried: set[tuple[tuple[str, str], str]] = set()
         self.explained = 0
         self.audited = 0
         self.refuted = 0
@@ -56,7 +58,8 @@ class Explanations:
     def of(self, suspicions: Sequence[Suspicion]) -> list[tuple[Suspicion, str]]:
         """Those that a known defect explains, with its signature; a share of them is left to be reduced."""
         asked = [s for s in suspicions if _identity(s) not in self._expected]
-        found = explain(self._examiner, asked, [self._candidates(suspicion) for suspicion in asked])
+        found = explain(self._examiner, asked, [self._untried(suspicion) for suspicion in asked])
+        self._tried |= {(_identity(suspicion), signature) for suspicion in asked for signature in self._defects}
         told: list[tuple[Suspicion, str]] = []
         for place, defect in found.items():
             self.explained += 1
@@ -73,6 +76,11 @@ class Explanations:
             for signature, defect in self._defects.items()
             if defect.key == suspicion.key or not self._is_accepted(signature)
         ]
+
+    def _untried(self, suspicion: Suspicion) -> list[Suspicion]:
+        """The candidates that it has not been held against."""
+        identity = _identity(suspicion)
+        return [defect for defect in self._candidates(suspicion) if (identity, defect.signature) not in self._tried]
 
     def _others(self, suspicion: Suspicion) -> list[Suspicion]:
         """Its candidates but itself, in the order of signatures."""
@@ -98,7 +106,8 @@ class Explanations:
             return ""
         self.audited += 1
         expected = self.filed_as(defect.signature)
-        if trigger_of(defect) == trigger_of(reduced) or expected == filed_as:
+        known, found = trigger_of(defect), trigger_of(reduced)
+        if expected == filed_as or (known is not None and found is not None and known.is_like(found)):
             return expected
         self.refuted += 1
         return ""
