@@ -764,6 +764,11 @@ def _file_itself(data: Data) -> str:
     return "the layer is not in the catalogue: the case is the model file itself, with its smallest batch"
 
 
+def another_sighting(identity: str) -> str:
+    """Of a finding that is one defect with another one."""
+    return f"another sighting of {identity}, which is the same defect"
+
+
 def _script_doubt(data: Data) -> str:
     return f"reproducer {'not verified' if data['written'] else 'missing'}: {data['why']}"
 
