@@ -1,8 +1,9 @@
 """The findings of a run as JUnit's XML, which every continuous integration shows.
 
 A new defect is a failure, once however often it was met; an accepted one is skipped, every other finding (a remark,
-too) passes and says what it is. What an engine ran without finding anything is one case that passes, with their number in its name. A comparison is a
-case, too: skipped where it is undecided, failed where a new defect is behind it. Alerts are properties.
+too) passes and says what it is. What an engine ran without finding anything is one case that passes, with their number
+in its name. A comparison is a case, too: skipped where it is undecided, failed where a new defect is behind it. Alerts
+are properties.
 """
 
 from __future__ import annotations
