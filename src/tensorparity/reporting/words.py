@@ -963,6 +963,10 @@ def _descended(data: Data) -> str:
     )
 
 
+def _passed_on(data: Data) -> str:
+    return f"{data['above']} passes its arguments on to {data['api']}, which gives the same wrong answer"
+
+
 def _by_onednn(data: Data) -> str:
     return f"the defect is in oneDNN: with oneDNN switched {data['gone']}, {data['api']} gives the right answer"
 
@@ -1032,6 +1036,7 @@ SENTENCES: Mapping[str, Callable[[Data], str]] = {
     "paper-places": _paper_places,
     "guilty-parameters": _guilty_parameters,
     "descended": _descended,
+    "passed-on": _passed_on,
     "by-onednn": _by_onednn,
     "sometimes": _sometimes,
     "witness-runs": _witness_runs,

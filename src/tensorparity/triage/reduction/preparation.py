@@ -71,6 +71,7 @@ _ALONE = (CaseKind.LAYER, CaseKind.TRAINED_LAYER, CaseKind.REPLAYED)
 _OF_THE_RUN = frozenset(
     ["affected", "descended", "exported-layer", "exporter-doubt", "fused", "layers-unknown", "no-layer-differs"]
     + ["not-again"]
+    + ["passed-on"]
     + ["paper-parts", "paper-vote", "right-before-saving", "rounding-carried", "sometimes", "stretch", "two-answers"]
 )
 
