@@ -964,7 +964,7 @@ def _descended(data: Data) -> str:
 
 
 def _passed_on(data: Data) -> str:
-    return f"{data['above']} passes its arguments on to {data['api']}, which gives the same wrong answer"
+    return f"{data['layer']} passes its arguments on to {data['api']}, which gives the same wrong answer"
 
 
 def _by_onednn(data: Data) -> str:

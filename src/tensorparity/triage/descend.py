@@ -96,7 +96,7 @@ def _passed_on(examiner: Examiner, suspicion: Suspicion) -> Suspicion | None:
     for found in shown.judged.suspicions:
         diagnosis = found.diagnosis
         if diagnosis.klass is Class.DEFECT and set(diagnosis.suspects) == set(suspicion.diagnosis.suspects):
-            said = observed("passed-on", above=suspicion.diagnosis.api, api=diagnosis.api)
+            said = observed("passed-on", layer=suspicion.diagnosis.api, api=diagnosis.api)
             return replace(found, diagnosis=replace(diagnosis, evidence=(*diagnosis.evidence, said)))
     return None
 
