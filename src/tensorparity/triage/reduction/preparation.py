@@ -208,13 +208,18 @@ class Preparation:
         if settings is None or self._left(settings, began) <= 0:
             why = "the time was used up" if settings else "it was interrupted"
             return replace(item, suspicion=_without_script(item.suspicion, why)) if item.open else item
-        examiner = self._examiner.on(_Stoppable(self._examiner.runner, stop))
+        examiner = self._stoppable(item.original, stop)
         try:
             ready = finish_one(self._local, examiner, item, self._has_scripts(settings), self._tell)
         except Exception as error:  # what was reduced is worth more than its script
             return replace(item, suspicion=_without_script(item.suspicion, _in_words(error))) if item.open else item
         self._script_seconds += ready.script_seconds if item.open else 0.0
         return ready
+
+    def _stoppable(self, suspicion: Suspicion, stop: threading.Event) -> Examiner:
+        """An examiner that ends when it is told to; what hangs is waited for with less patience."""
+        haste = _HASTE if suspicion.kind is Kind.HANG else 1.0
+        return self._examiner.on(_Stoppable(self._examiner.runner, stop, haste))
 
     def _has_scripts(self, settings: ReducingSettings) -> bool:
         return settings.scripts and self._script_seconds < settings.script_seconds
@@ -330,8 +335,7 @@ class Preparation:
             return Prepared(_not_reduced(suspicion, "the time for reducing was used up"), suspicion)
         # the others have the workers for most of the time
         budget = replace(settings.budget, seconds=min(at_once * settings.budget.seconds, left))
-        haste = _HASTE if suspicion.kind is Kind.HANG else 1.0
-        examiner = self._examiner.on(_Stoppable(self._examiner.runner, stop, haste))
+        examiner = self._stoppable(suspicion, stop)
         try:
             scripts = self._has_scripts(settings)
             ready = reduce_one(self._local, examiner, suspicion, budget, scripts, self._tell, self._descent)
