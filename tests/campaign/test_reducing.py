@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +20,7 @@ from tensorparity.core.oracle import Judged
 from tensorparity.core.outcome import Outcome, Status
 from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.core.suspicion import Suspicion
+from tensorparity.core.time_limit import TimeLimit
 from tensorparity.core.verdict import Judgement, Kind
 from tensorparity.operators.reference.evaluate import draw_weights
 from tensorparity.reporting.summary import distinct
@@ -397,6 +399,30 @@ class TestSeveralAtATime:
         prepared = preparing(runner, ReducingSettings(scripts=False)).prepare(suspicions)
         assert [item.original for item in prepared] == suspicions
         assert all(item.reduction is not None for item in prepared)
+
+    def test_all_are_reduced_before_any_is_finished(self, fake_runner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        runner, suspicions = self.suspicions(fake_runner)
+        preparation, done = preparing(runner, ReducingSettings(scripts=False)), []
+        finish = "tensorparity.triage.reduction.preparation.finish_one"
+        monkeypatch.setattr(finish, lambda local, examiner, item, *_: done.append(item) or replace(item, open=False))
+        reduced = preparation.reduce(suspicions, finish=False)
+        assert (len(reduced), done) == (len(suspicions), [])
+        assert all(item.is_reduced and item.open for item in reduced)
+        finished = preparation.finished(reduced)
+        assert len({item.suspicion.signature for item in reduced}) == len(done) == 1, "one script for one defect"
+        assert [item.open for item in finished] == [False, *(True for _ in suspicions[1:])]
+        preparation.finished(reduced[1:])
+        assert len(done) == 1
+
+    def test_what_was_reduced_is_filed_without_a_script_where_time_ends(self, fake_runner: Any) -> None:
+        runner, suspicions = self.suspicions(fake_runner)
+        limit = TimeLimit()
+        preparation = Preparation(runner, examiner(runner), ReducingSettings(), time_limit=limit)
+        reduced = preparation.reduce(suspicions[:1], finish=False)
+        limit.at = time.monotonic()
+        (item,) = preparation.finished(reduced)
+        assert (item.is_reduced, item.reproducer) == (True, None)
+        assert sentences(item.suspicion.diagnosis)[-1] == "reproducer missing: the time was used up"
 
     def test_they_overlap(self, fake_runner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         runner, suspicions = self.suspicions(fake_runner)

@@ -164,6 +164,7 @@ def run_engines(
     first = time.monotonic() if began is None else began
     budget = CampaignBudget(seconds if cases is None else None, searching, first)
     stop = Loop(session, engines, budget, cases).run()
+    session.time_limit.at = budget.end_of_merging
     _merge(session, trying=stop is not StopReason.INTERRUPTED)
     session.time_limit.at = math.inf
     return stop

@@ -106,6 +106,13 @@ def by_class(findings: Iterable[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda finding: (order.index(finding.diagnosis.klass), finding.severity.rank))
 
 
+def counted_elsewhere(facts: Facts) -> dict[str, str]:
+    """New defects that are counted under another finding of their cluster: its id, by theirs."""
+    counted = {finding.cluster or finding.signature: finding.id for finding in distinct(by_class(facts.defects))}
+    found = {finding.id: counted[finding.cluster or finding.signature] for finding in facts.defects}
+    return {identity: other for identity, other in found.items() if identity != other}
+
+
 def by_urgency(comparisons: Iterable[Comparison]) -> list[Comparison]:
     """Failing first, then undecided, then passing; stable within each."""
     return sorted(comparisons, key=lambda comparison: _JUDGEMENT_ORDER.index(comparison.verdict.judgement))

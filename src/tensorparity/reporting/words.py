@@ -764,6 +764,11 @@ def _file_itself(data: Data) -> str:
     return "the layer is not in the catalogue: the case is the model file itself, with its smallest batch"
 
 
+def another_sighting(identity: str) -> str:
+    """Of a finding that is one defect with another one."""
+    return f"another sighting of {identity}, which is the same defect"
+
+
 def _script_doubt(data: Data) -> str:
     return f"reproducer {'not verified' if data['written'] else 'missing'}: {data['why']}"
 
@@ -958,6 +963,10 @@ def _descended(data: Data) -> str:
     )
 
 
+def _passed_on(data: Data) -> str:
+    return f"{data['layer']} passes its arguments on to {data['api']}, which gives the same wrong answer"
+
+
 def _by_onednn(data: Data) -> str:
     return f"the defect is in oneDNN: with oneDNN switched {data['gone']}, {data['api']} gives the right answer"
 
@@ -1027,6 +1036,7 @@ SENTENCES: Mapping[str, Callable[[Data], str]] = {
     "paper-places": _paper_places,
     "guilty-parameters": _guilty_parameters,
     "descended": _descended,
+    "passed-on": _passed_on,
     "by-onednn": _by_onednn,
     "sometimes": _sometimes,
     "witness-runs": _witness_runs,
