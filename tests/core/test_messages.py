@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tensorparity.core.messages import failing_onnx_node, gist, says_unsupported
+from tensorparity.core.messages import failing_onnx_node, gist, says_not_installed, says_unsupported
 
 OPENVINO = """Exception from src/inference/src/cpp/core.cpp:105:
 Check 'false' failed at src/frontends/common_translators/src/unconverted_ops_report.cpp:151:
@@ -58,3 +58,19 @@ def test_the_node_a_runtime_failed_in(message: str, node: tuple[str, str] | None
 )
 def test_a_lack_is_told_by_its_words(said: str, lacks: bool) -> None:
     assert says_unsupported("ValueError", said) == lacks
+
+
+@pytest.mark.parametrize(
+    ("kind", "said", "missing"),
+    [
+        ("ImportError", "This requires the jax2onnx module. You can install it via `pip install jax2onnx`", True),
+        ("ImportError", "This requires the tf2onnx module.", True),
+        ("ModuleNotFoundError", "No module named 'scipy'", True),
+        ("ImportError", "`grain` is not installed", True),
+        ("ModuleNotFoundError", "No module named 'keras.src.lost'", False),
+        ("ImportError", "cannot import name 'relu' from 'keras.src.ops'", False),
+        ("ValueError", "No module named 'scipy'", False),
+    ],
+)
+def test_what_is_not_installed_is_no_fault_of_the_library(kind: str, said: str, missing: bool) -> None:
+    assert says_not_installed(kind, said, "keras:jax") == missing

@@ -111,7 +111,7 @@ def command(
     from ..commands.fuzz import FuzzSettings, fuzz, read_single_cases, read_stages
     from ..oracles.kinds import MUFFIN
     from ..reporting.fuzz_tables import render
-    from ..targets.selection import choose_for_fuzz, choose_targets, choose_voters
+    from ..targets.selection import choose_for_fuzz, choose_targets, choose_voters, only_alone
 
     judge = MUFFIN if protocol else run.oracle
     run = replace(run, oracle=judge, runner=replace(run.runner, lines=line_coverage))
@@ -125,6 +125,7 @@ def command(
         models=count,
         stages=read_stages(stages),
         single_cases=read_single_cases(stages),
+        only_alone=() if run.targets or judge == MUFFIN else only_alone(),
         networks=networks,
         resume=run.resume,
         # Who asks for a number of networks waits until each defect has its script; a budget bounds that, too.

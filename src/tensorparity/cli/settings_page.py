@@ -56,6 +56,7 @@ MEANINGS: Mapping[str, str] = {
     "engine.eagle.few": "configurations for rules that need a C++ compiler",
     "engine.muffin.stages": "stages of a training step that are judged|all",
     "engine.muffin.single_cases": "kinds of cases run beside the networks|all",
+    "engine.muffin.only_alone": "targets that run the single cases only, and no networks|none",
     "engine.muffin.only_trainable": "run networks only on targets that can train, if there are two or more",
     "engine.muffin.protocol": "paper: Muffin as published|none",
     "engine.muffin.layers": "layers to choose from|all",

@@ -65,6 +65,25 @@ def says_unsupported(kind: str, message: str) -> bool:
     return kind in _LACKING_TYPES or bool(_LACKS.search(gist(message, 2000)))
 
 
+#: How libraries say that something optional is missing on this machine, and what it is called.
+_MISSING = re.compile(
+    r"pip install|no module named '?(?P<module>\w+)|is not installed|(?:must|needs? to) be installed"
+    r"|requires (?:the )?[\w.-]+ (?:module|package|library)",
+    re.IGNORECASE,
+)
+_IMPORTING = ("ImportError", "ModuleNotFoundError")
+
+
+def says_not_installed(kind: str, message: str, target: str = "") -> bool:
+    """An optional package is missing: a matter of this machine, and of no library.
+
+    Args:
+        target: what was asked; a library that misses a module of its own is broken.
+    """
+    found = _MISSING.search(gist(message, 2000)) if kind in _IMPORTING else None
+    return found is not None and not (found["module"] and found["module"] in re.findall(r"\w+", target))
+
+
 #: How TensorFlow says that an operation has no kernel for a dtype, or does not declare it.
 _NO_KERNEL = re.compile(
     r"no opkernel was registered|could not find device for node|no registered '\w+' opkernel"

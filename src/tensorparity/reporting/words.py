@@ -600,6 +600,8 @@ def _accepted_text(data: Data) -> str:
 
 
 def _unsupported_text(data: Data) -> str:
+    if data.get("missing"):
+        return f"{data['target']} says that it needs a package which is not installed here"
     return f"{data['target']} says that it does not support this"
 
 

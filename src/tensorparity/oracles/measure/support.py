@@ -15,7 +15,7 @@ from ...core.case import ApiCall, Case
 from ...core.evidence import observed
 from ...core.finding import Class, Diagnosis
 from ...core.graph import LayerGraph, Node
-from ...core.messages import says_no_kernel, says_unsupported
+from ...core.messages import says_no_kernel, says_not_installed, says_unsupported
 from ...core.outcome import Outcome, Status
 from ...core.policies import PLAIN
 from ...core.procedure import Mode
@@ -78,7 +78,13 @@ def _promises(node: Node) -> bool:
 def is_lack(outcome: Outcome, case: Case, traits: Traits) -> bool:
     """A target says that it has no such thing, and no documentation says that it has."""
     dtype = case.procedure.dtype if isinstance(case.subject, LayerGraph) else None
-    return is_refusal(outcome, dtype) and not is_documented(case, outcome, traits)
+    return is_missing(outcome) or (is_refusal(outcome, dtype) and not is_documented(case, outcome, traits))
+
+
+def is_missing(outcome: Outcome) -> bool:
+    """A target says that an optional package is not installed: whatever is promised is promised with it."""
+    failure = outcome.failure
+    return failure is not None and says_not_installed(failure.type, failure.message, outcome.target)
 
 
 def is_refusal(outcome: Outcome, dtype: str | None = None) -> bool:
@@ -111,8 +117,8 @@ def classify_failure(
         return diagnosis
     if freed is not None and freed.freedom.raises:
         return as_specification(diagnosis, freed.freedom)
-    if not documented and is_refusal(outcome, dtype):
-        said = observed("unsupported", target=outcome.target)
+    if is_missing(outcome) or (not documented and is_refusal(outcome, dtype)):
+        said = observed("unsupported", target=outcome.target, **({"missing": True} if is_missing(outcome) else {}))
         return replace(diagnosis, klass=Class.UNSUPPORTED, evidence=(*diagnosis.evidence, said))
     return diagnosis
 
