@@ -28,7 +28,7 @@ from ...core.oracle import Judged
 from ...core.outcome import Outcome
 from ...core.procedure import Goal
 from ...core.progress import Progress, Watcher, unwatched
-from ...core.runner import Runner
+from ...core.runner import Runner, asking_all
 from ...core.signature import Key
 from ...core.suspicion import Suspicion
 from ...core.time_limit import TimeLimit
@@ -156,7 +156,7 @@ class Preparation:
         self._known: set[_Alike] = set()
         self._met: dict[_Alike, Suspicion] = {}
         self._descent = _Descent(_descending_seconds(settings))
-        self._as_found = AsFound(examiner)
+        self._as_found = AsFound(examiner.on(asking_all(examiner.runner)))
         self.explanations = Explanations(examiner, settings.accepted if settings else ())
 
     def prepare(self, suspicions: Sequence[Suspicion]) -> list[Prepared]:
@@ -276,7 +276,8 @@ class Preparation:
         # the others have the workers for most of the time
         budget = replace(settings.budget, seconds=min(at_once * settings.budget.seconds, left))
         haste = _HASTE if suspicion.kind is Kind.HANG else 1.0
-        examiner = self._examiner.on(_Stoppable(self._examiner.runner, stop, haste))
+        # what hangs with other arguments is no reason not to ask about this defect
+        examiner = self._examiner.on(_Stoppable(asking_all(self._examiner.runner), stop, haste))
         try:
             scripts = settings.scripts and self._script_seconds < settings.script_seconds
             ready = prepare_one(self._local, examiner, suspicion, budget, scripts, self._tell, self._descent)
