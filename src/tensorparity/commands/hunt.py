@@ -142,7 +142,9 @@ class Hunt:
         factory, settings = ENGINES.get(name), self._settings
         besides = settings.libraries if calls_functions(factory) else ()
         targets = (*settings.targets, *besides)
-        return factory(replace(self._setup, targets=targets, settings=settings.sections.engine(name)))
+        setup = replace(self._setup, targets=targets, settings=settings.sections.engine(name))
+        engine: Engine = ENGINES.make(name, setup)
+        return engine
 
     def facts(self, seconds: float) -> Facts:
         settings, tally = self._settings, self.tally

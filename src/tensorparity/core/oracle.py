@@ -60,6 +60,11 @@ class Check:
     key: tuple[str, ...] = ()
     deadline: float = 1.0
 
+    def __post_init__(self) -> None:
+        """A plug-in may give lists; checks are compared, and their keys counted."""
+        object.__setattr__(self, "targets", tuple(self.targets))
+        object.__setattr__(self, "key", tuple(self.key))
+
 
 @dataclass(frozen=True)
 class Judged:
