@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from tensorparity.core.engine import Ask
 from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder, LayerGraph
 from tensorparity.core.oracle import Judged
-from tensorparity.core.outcome import Outcome, Status
+from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.time_limit import TimeLimit
@@ -159,7 +159,36 @@ class TestExamining:
         assert len(runner.ran) == 6
 
 
+@dataclass(frozen=True)
+class AnswersFromMemory:
+    """A runner that holds everything to hang on one target, unless it is told to ask."""
+
+    inner: Any
+
+    @property
+    def targets(self) -> Any:
+        return self.inner.targets
+
+    def run_pairs(self, pairs: Any, **how: Any) -> list[Outcome]:
+        hung = Failure("Deadline", "no answer, and no CPU time used for 5 s")
+        outcomes = self.inner.run_pairs(pairs, **how)
+        return [Outcome(TORCH, Status.TIMED_OUT, failure=hung) if o.target == TORCH else o for o in outcomes]
+
+    def asking_all(self) -> Any:
+        return self.inner
+
+
 class TestReducing:
+    def test_what_is_known_to_hang_is_asked_all_the_same(self, fake_runner: Any, chain: Case) -> None:
+        """A layer that hangs on some numbers and raises on others keeps the second finding's reduction."""
+        runner = fake_runner(targets=TARGETS, raising={TORCH: ["d23"]})
+        (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
+        remembering = AnswersFromMemory(runner)
+        settings = ReducingSettings(scripts=False, descending=0.0)
+        (item,) = Preparation(runner, examiner(remembering), settings).prepare([suspicion])
+        assert item.is_reduced, item.suspicion.not_reduced
+        assert item.suspicion.key == suspicion.key
+
     def test_the_chain_in_few_checks(self, runner: Any, chain: Case) -> None:
         (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
         reduction = reduce_suspicion(examiner(runner), suspicion, ReductionBudget())

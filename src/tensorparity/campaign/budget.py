@@ -38,6 +38,7 @@ class StopReason(Enum):
     BUDGET = "the budget was used up"
     CASES = "all cases were run"
     INTERRUPTED = "interrupted"
+    FAILED = "an engine failed"
 
 
 def latest_end(seconds: float) -> float:

@@ -51,7 +51,7 @@ class Loop:
                 if search.has_begun:
                     self._session.emit(search.ended())
         stops = {search.stop for search in self._searches}
-        return StopReason.BUDGET if StopReason.BUDGET in stops else StopReason.CASES
+        return next((stop for stop in (StopReason.FAILED, StopReason.BUDGET) if stop in stops), StopReason.CASES)
 
     def _interrupt(self) -> None:
         for search in self._going_on:

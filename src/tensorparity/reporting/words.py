@@ -45,8 +45,6 @@ _HOW = {
 }
 #: In the data of evidence of which some was left out: its text is all that may be said.
 REDACTED = "redacted"
-#: In the reason of a verdict that takes a difference for rounding.
-_ROUNDING = "rounding"
 #: What the judges of whole steps call what has no layer of its own.
 _NAMELESS = {"training": "the whole model"}
 
@@ -314,13 +312,16 @@ def labels_changed(changed: int, instances: int, a: str, b: str) -> str:
     return f"{changed} of {wording.count(instances, 'label')} changed between {a} and {b}"
 
 
-def why_labels_change(measured: int, layers: int, units: float | None, limit: float | None, reason: str) -> str:
+def why_labels_change(
+    measured: int, layers: int, units: float | None, limit: float | None, reason: str, *, by_rounding: bool
+) -> str:
     """Why a pair passes that changes labels: "rounding" only where every layer was seen to do no more than round.
 
     Args:
         measured: so many of the ``layers`` were run alone, and were off by up to ``units`` of rounding.
         limit: K, up to which that is rounding.
         reason: of the pair's verdict.
+        by_rounding: the pair was judged by what rounding explains, and not by a distance of a paper's.
     """
     if not measured or units is None:
         none = f"none of its {wording.count(layers, 'layer')} was run alone" if layers else "no layer was run alone"
@@ -333,7 +334,7 @@ def why_labels_change(measured: int, layers: int, units: float | None, limit: fl
     if measured < layers:
         return f"{alone}, and those agree to {wording.number(units)} units of rounding ({reason})"
     agree = f"all {every} agree alone to {wording.number(units)} units of rounding"
-    return f"{agree}, so this is rounding carried along" if _ROUNDING in reason else f"{agree} ({reason})"
+    return f"{agree}, so this is rounding carried along" if by_rounding else f"{agree} ({reason})"
 
 
 def as_much_from_itself(target: str, ways: Sequence[str]) -> str:

@@ -29,7 +29,7 @@ from ...core.oracle import Judged
 from ...core.outcome import Outcome
 from ...core.procedure import Goal
 from ...core.progress import Progress, Watcher, unwatched
-from ...core.runner import Runner
+from ...core.runner import Runner, asking_all
 from ...core.signature import Key
 from ...core.suspicion import Suspicion
 from ...core.time_limit import TimeLimit
@@ -163,7 +163,7 @@ class Preparation:
         self._known: set[_Alike] = set()
         self._met: dict[_Alike, Suspicion] = {}
         self._descent = _Descent(_descending_seconds(settings))
-        self._as_found = AsFound(examiner)
+        self._as_found = AsFound(examiner.on(asking_all(examiner.runner)))
         #: By signature, the defects that have their script.
         self._finished: set[str] = set()
         self.explanations = Explanations(examiner, settings.accepted if settings else ())
@@ -217,9 +217,12 @@ class Preparation:
         return ready
 
     def _stoppable(self, suspicion: Suspicion, stop: threading.Event) -> Examiner:
-        """An examiner that ends when it is told to; what hangs is waited for with less patience."""
+        """An examiner that ends when it is told to; what hangs is waited for with less patience.
+
+        What hangs with other arguments is no reason not to ask about this defect.
+        """
         haste = _HASTE if suspicion.kind is Kind.HANG else 1.0
-        return self._examiner.on(_Stoppable(self._examiner.runner, stop, haste))
+        return self._examiner.on(_Stoppable(asking_all(self._examiner.runner), stop, haste))
 
     def _has_scripts(self, settings: ReducingSettings) -> bool:
         return settings.scripts and self._script_seconds < settings.script_seconds
