@@ -81,6 +81,17 @@ def test_one_report_for_a_cluster() -> None:
     assert len(headings(page)) == 1
 
 
+def test_what_was_not_reduced_is_listed_and_makes_no_report() -> None:
+    raw = replace(finding("raw"), reduced=False)
+    page = render(facts(finding("done"), raw))["torch.md"]
+    assert page.startswith("# torch: 1 defect in 1 report\n")
+    assert headings(page)[-1] == "Not yet to be filed: 1 defect"
+    assert "tensorparity reduce raw" in page
+    with_script = render(facts(finding("done"), raw, scripts={"raw": "print(1)\n"}))["torch.md"]
+    assert with_script.startswith("# torch: 2 defects in 2 reports\n")
+    assert "Not yet" not in with_script
+
+
 def test_minor_ones_of_a_kind_are_one_report_with_all_scripts() -> None:
     few = [finding(name, relative=1e-6) for name in ("erf", "ndtr")]
     scripts = {"erf": "print(1)\n", "ndtr": "print(2)\n"}

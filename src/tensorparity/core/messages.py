@@ -61,13 +61,13 @@ _LACKING_TYPES = ("NotImplementedError", "UnimplementedError")
 
 
 def says_unsupported(kind: str, message: str) -> bool:
-    """A documented lack, by the exception's type or by its words."""
-    return kind in _LACKING_TYPES or bool(_LACKS.search(gist(message, 2000)))
+    """A documented lack, by the exception's type or by its words; or another package is not installed."""
+    return kind in _LACKING_TYPES or bool(_LACKS.search(gist(message, 2000))) or says_not_installed(kind, message)
 
 
 #: How libraries say that something optional is missing on this machine, and what it is called.
 _MISSING = re.compile(
-    r"pip install|no module named '?(?P<module>\w+)|is not installed|(?:must|needs? to) be installed"
+    r"pip install|no module named '?(?P<module>\w+)(?![\w.])|is not installed|(?:must|needs? to) be installed"
     r"|requires (?:the )?[\w.-]+ (?:module|package|library)",
     re.IGNORECASE,
 )
@@ -78,7 +78,7 @@ def says_not_installed(kind: str, message: str, target: str = "") -> bool:
     """An optional package is missing: a matter of this machine, and of no library.
 
     Args:
-        target: what was asked; a library that misses a module of its own is broken.
+        target: what was asked; a library that misses itself, or a module of its own, is broken.
     """
     found = _MISSING.search(gist(message, 2000)) if kind in _IMPORTING else None
     return found is not None and not (found["module"] and found["module"] in re.findall(r"\w+", target))

@@ -132,7 +132,7 @@ def _study(at: Sight) -> list[Json]:
     for comparison in (comparison for comparison in at.comparisons if comparison.distances):
         name = comparison.output
         a, b = (at.outcomes[target].outputs[name].astype(float) for target in (comparison.a, comparison.b))
-        rows = threshold_grid(a, b, at.labels[name])
+        rows = threshold_grid(a, b, at.labels[name], at.settings.pairs.k)
         found += [{"pair": f"{comparison.a} / {comparison.b} / {name}", **row} for row in rows]
     return found
 

@@ -66,7 +66,7 @@ class _Measured:
     mean: Array
     overflows: Array
     allowed: float | None = None
-    exceptions: dict[str, int] = field(default_factory=dict)
+    raised: dict[str, set[int]] = field(default_factory=dict)
     ended: list[tuple[Case, Outcome, str]] = field(default_factory=list)
     seconds: float = 0.0
     worst: tuple[float, int | None] = (0.0, None)
@@ -198,7 +198,7 @@ def _compare(
         outcome = outcomes[case.digest]
         found.seconds += outcome.cpu_seconds
         if not outcome.completed:
-            _record_ending(case, outcome, len(rows), found)
+            _record_ending(case, outcome, rows, found)
         elif widest is None:
             widest = outcome.outputs["0"].astype(np.float64)
         else:
@@ -216,10 +216,11 @@ def _compare(
             found.worst = (float(linf[rows][at]), int(rows[at]))
 
 
-def _record_ending(case: Case, outcome: Outcome, inputs: int, found: _Measured) -> None:
+def _record_ending(case: Case, outcome: Outcome, rows: Array, found: _Measured) -> None:
+    """An input counts once, in however many precisions it ends so."""
     told = outcome.failure
     text = f"{told.type}: {gist(told.message)}" if told else outcome.status.value
-    found.exceptions[text] = found.exceptions.get(text, 0) + inputs
+    found.raised.setdefault(text, set()).update(rows.tolist())
     if outcome.status in KIND_OF_ENDING:
         found.ended.append((case, outcome, text))
 
@@ -242,7 +243,7 @@ def _accuse_ending(seen: Seen, operator: Operator, case: Case, outcome: Outcome,
 
 def _judgement_of(seen: Seen, found: Mapping[str, _Measured], suspicions: Sequence[Suspicion]) -> Judged:
     told = {
-        "exceptions": {target: one.exceptions for target, one in found.items()},
+        "exceptions": {target: {text: len(rows) for text, rows in one.raised.items()} for target, one in found.items()},
         "worst": {target: one.worst[1] for target, one in found.items()},
         "library_seconds": {target: one.seconds for target, one in found.items()},
         "overflows": {target: int(one.overflows.sum()) for target, one in found.items()},
@@ -262,7 +263,7 @@ def _verdict(targets: tuple[str, ...], found: Mapping[str, _Measured], suspicion
         reason = str(suspicions[0].diagnosis.observations[0])
         return Verdict(Judgement.FAIL, targets, reason, kind=suspicions[0].kind, stage=Stage.CALL)
     if not any(np.isfinite(one.linf).any() for one in found.values()):
-        reasons = dict.fromkeys(text for one in found.values() for text in one.exceptions)
+        reasons = dict.fromkeys(text for one in found.values() for text in one.raised)
         reason = "; ".join(reasons) or "no two precisions could be compared"
         return Verdict(Judgement.UNDECIDED, targets, reason, stage=Stage.CALL)
     return Verdict(Judgement.PASS, targets, "precisions differ, which blames nobody", stage=Stage.CALL)

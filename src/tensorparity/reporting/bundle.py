@@ -76,18 +76,36 @@ def _number(value: Json) -> float:
 
 
 def _page(facts: Facts, library: str, defects: Sequence[Finding]) -> str:
-    minor = {kind: [d for d in defects if minor_kind(d) == kind] for kind in _KINDS}
+    raw = [defect for defect in defects if _is_raw(facts, defect)]
+    ready = [defect for defect in defects if defect not in raw]
+    minor = {kind: [d for d in ready if minor_kind(d) == kind] for kind in _KINDS}
     together = {kind: members for kind, members in minor.items() if len(members) > 1}
-    alone = [defect for defect in defects if not any(defect in members for members in together.values())]
+    alone = [defect for defect in ready if not any(defect in members for members in together.values())]
     reports = len(alone) + len(together)
     parts = [
-        f"# {text(library)}: {wording.count(len(defects), 'defect')} in {wording.count(reports, 'report')}",
+        f"# {text(library)}: {wording.count(len(ready), 'defect')} in {wording.count(reports, 'report')}",
         words.before_sending(),
-        _contents(alone, together),
+        _contents(alone, together) if ready else "",
         *(_report(facts, defect) for defect in alone),
         *(_together(facts, kind, members) for kind, members in together.items()),
+        _not_yet(raw),
     ]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _is_raw(facts: Facts, defect: Finding) -> bool:
+    """Nobody upstream wants it as it is: the time did not suffice to reduce it, and there is no script."""
+    return defect.reduced is False and defect.id not in {**facts.drafts, **facts.scripts}
+
+
+def _not_yet(raw: Sequence[Finding]) -> str:
+    """What has to be reduced first, by title."""
+    if not raw:
+        return ""
+    lines = [f"- {text(words.title(defect))}: `tensorparity reduce {defect.id}`" for defect in raw]
+    return "\n".join(
+        [f"## Not yet to be filed: {wording.count(len(raw), 'defect')}", "", words.first_reduce(), "", *lines]
+    )
 
 
 def _contents(alone: Iterable[Finding], together: Mapping[str, Sequence[Finding]]) -> str:

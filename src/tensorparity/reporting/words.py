@@ -155,6 +155,11 @@ def left_open(unconfirmed: int, hangs: Sequence[str], spared: Mapping[str, Mappi
     return said
 
 
+def first_reduce() -> str:
+    """Above defects that nobody upstream could do anything with yet."""
+    return "There was no time to reduce these, so that they have no script. Each command below makes one."
+
+
 def before_sending() -> str:
     """What a page of drafts says first: nobody sends anything but the reader."""
     return (

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tensorparity.core.case import ApiCall, Case
+from tensorparity.core.engine import Result
 from tensorparity.core.outcome import Outcome, Record, Status
 from tensorparity.generators.single_cases.functions import FUNCTIONS, function_cases
 from tensorparity.generators.single_cases.streams import STREAMS, SingleCases
@@ -91,6 +92,7 @@ def test_what_is_ruled_out_is_run_with_any_of_them():
     def drawn(*chosen: str) -> tuple[int, int, dict[str, int]]:
         singles = SingleCases(0, chosen)
         cases = [ask.case for ask in singles.round()]
+        singles.tell([Result(index, case.digest) for index, case in enumerate(cases)])
         return len(cases), sum(ruled_out(case) is not None for case in cases), singles.counts()
 
     none = {

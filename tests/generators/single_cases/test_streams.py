@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tensorparity.core.case import Case
+from tensorparity.core.engine import Result
 from tensorparity.generators.single_cases.streams import SingleCases
 from tensorparity.generators.single_cases.subgradients import _bends
 
@@ -17,6 +18,15 @@ ROUNDS = 5
 def drawn(request: pytest.FixtureRequest) -> list[Case]:
     single = SingleCases(request.param, ("losses", "kinks"))
     return [ask.case for _ in range(ROUNDS) for ask in single.round()]
+
+
+def test_only_what_was_run_is_counted() -> None:
+    singles = SingleCases(0, ("losses",))
+    first, second = singles.round(), singles.round()
+    assert singles.counts()["loss_cases"] == 0
+    singles.tell([Result(index, ask.case.digest) for index, ask in enumerate(first)])
+    assert singles.counts()["loss_cases"] == len([ask for ask in first if ask.case.procedure.loss]) == 4
+    assert second
 
 
 def test_losses_behind_both_kinds_of_half_precision(drawn: list[Case]) -> None:

@@ -5,7 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tensorparity.oracles.measure.threshold_grid import CLASS_THRESHOLDS, MAD_THRESHOLDS, threshold_grid
+from tensorparity.oracles.measure.threshold_grid import (
+    CLASS_THRESHOLDS,
+    MAD_THRESHOLDS,
+    class_thresholds,
+    threshold_grid,
+)
 
 
 def test_a_classifier_has_both_distances_and_the_baseline() -> None:
@@ -16,6 +21,14 @@ def test_a_classifier_has_both_distances_and_the_baseline() -> None:
     assert by_class["reaching"] == {"1": 25.0, "2": 25.0, "4": 25.0, "8": 25.0, "12": 0.0, "15": 0.0, "16": 0.0}
     assert by_mad["reaching"] == {"0.05": 25.0, "0.1": 25.0, "0.2": 25.0, "0.4": 25.0, "0.6": 25.0, "0.8": 25.0, "1": 0}
     assert accuracy["apart"] == {"1": pytest.approx(25.0), "2": 0.0, "3": 0.0, "4": 0.0, "5": 0.0}
+
+
+def test_thresholds_are_scaled_with_k() -> None:
+    a, b = np.array([[0.9, 0.1]] * 2), np.array([[0.1, 0.9], [0.9, 0.1]])  # from rank 1 to 2: with k = 3, 4 and 2
+    by_class, _, accuracy = threshold_grid(a, b, np.zeros(2, int), 3)
+    assert by_class["reaching"] == {"1": 50.0, "2": 50.0, "3": 0.0, "3.75": 0.0, "4": 0.0}
+    assert list(accuracy["apart"]) == ["1", "2", "3"]
+    assert class_thresholds() == CLASS_THRESHOLDS
 
 
 def test_a_regression_has_one() -> None:

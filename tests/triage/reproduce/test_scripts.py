@@ -11,6 +11,7 @@ import pytest
 
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import ApiCall, ArrayArg, Case
+from tensorparity.core.evidence import observed
 from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Record
@@ -25,6 +26,7 @@ from tensorparity.triage.reproduce.draft import draft
 from tensorparity.triage.reproduce.keras_scripts import keras_parts
 from tensorparity.triage.reproduce.literals import Unprintable
 from tensorparity.triage.reproduce.script import Reproducer, ScriptParts, assemble
+from tensorparity.triage.reproduce.scripts import _spoken_of, _told_upstream, _unlike, title_of
 
 ONE = np.ones((1, 2), np.float32)
 
@@ -212,5 +214,39 @@ class TestDraft:
         assert "- Baseline: what keras:jax gives on the same inputs, in float16 as well." in text
         assert "(torch.testing.assert_close: rtol=0.001, atol=1e-05) is exceeded" in text
 
+    def test_of_a_dtype_the_dtypes_are_shown(self) -> None:
+        diagnosis = Diagnosis(Class.DEFECT, ("keras:numpy",), "d#0", "keras.layers.Dense", {"axis": [-2, -1]}, ())
+        suspicion = Suspicion(Kind.DTYPE, diagnosis, dense(), ("keras:numpy", "keras:jax"), stage=Stage.FORWARD)
+        policy = Claim("outputs", "d", ONE, 0.0, "the dtype policy", observed=ONE, dtype="bfloat16")
+        text = draft("Dense is wrong", "keras:numpy", suspicion, policy, None, {}, (), KERAS_TORCH.traits)
+        assert "`keras.layers.Dense` with `axis=[-2, -1]` gives a different dtype, here on keras:numpy.\n" in text
+        assert "By the dtype policy: dtype `bfloat16`." in text
+        assert "## Observed\n\ndtype `float32`" in text
+        for wrong in ("off by", "tolerance", str(ONE.tolist()), "as well"):
+            assert wrong not in text
+
     def test_a_planted_fault_is_not_for_sending(self) -> None:
         assert "**Do not send this: the fault `some-fault` was planted" in self.text(Record(fault="some-fault"))
+
+
+def test_how_a_script_ended_instead() -> None:
+    assert _unlike("no end after 3 s, the time that was left,", "") == (
+        "there was no end after 3 s, the time that was left, in a fresh process"
+    )
+    assert _unlike(0, "observed: 1") == "it ended with 0 instead of 1 in a fresh process: observed: 1"
+
+
+def test_code_that_all_backends_share_is_not_one_backends() -> None:
+    shared = Suspicion(Kind.DTYPE, Diagnosis(Class.DEFECT, ("keras",)), dense(), ("keras:jax", "keras:torch"))
+    own = replace(shared, diagnosis=replace(shared.diagnosis, suspects=("keras:jax",)))
+    assert [_spoken_of(item, "keras:jax") for item in (shared, own)] == ["", "keras:jax"]
+    assert "on every Keras backend" in title_of(shared, _spoken_of(shared, "keras:jax"))
+
+
+def test_upstream_is_not_told_how_a_case_became_small() -> None:
+    reduced = observed("reduced", nodes=2, numbers=9, nodes_after=1, numbers_after=1, checks=3)
+    diagnosis = Diagnosis(
+        Class.DEFECT, ("keras:jax",), evidence=(observed("witness-runs", target="torch:eager"), reduced)
+    )
+    (said,) = _told_upstream(diagnosis)
+    assert "torch:eager" in said

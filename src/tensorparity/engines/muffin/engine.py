@@ -157,6 +157,7 @@ class MuffinEngine:
     def tell(self, results: Sequence[Result]) -> None:
         """Count the networks of the round; of one that was cut short, those that were run."""
         networks = self._rounds.popleft()
+        self._singles.tell(results)
         for result in results:
             network = networks.get(result.digest)
             if network is not None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...core.case import Case
-from ...core.engine import Ask
+from ...core.engine import Ask, Result
 from ..equivalences.exported_models import export_cases
 from .functions import function_cases
 from .initializers import initializer_cases
@@ -66,6 +66,8 @@ class SingleCases:
         chosen = [*(STREAMS[kind] for kind in kinds), *([INVALID] if kinds else [])]
         self._streams = [(stream, stream.begin(seed, layers)) for stream in chosen]
         self._counts = {stream.counted_as: 0 for stream in STREAMS.values()}
+        #: By digest, what those that were asked and not yet told are counted as.
+        self._asked: dict[str, str] = {}
 
     def round(self) -> list[Ask]:
         """The next few of every kind."""
@@ -73,10 +75,16 @@ class SingleCases:
         for stream, cases in self._streams:
             drawn = list(itertools.islice(cases, stream.per_round))
             if stream is not INVALID:
-                self._counts[stream.counted_as] += len(drawn)
+                self._asked |= {case.digest: stream.counted_as for case in drawn}
             found += [Ask(case, oracles=(stream.oracle,) if stream.oracle else (), counted=False) for case in drawn]
         return found
 
+    def tell(self, results: Sequence[Result]) -> None:
+        """Count those that were run: rounds are asked ahead, and a budget may end before them."""
+        for kind in (self._asked.pop(result.digest, "") for result in results):
+            if kind:
+                self._counts[kind] += 1
+
     def counts(self) -> dict[str, int]:
-        """How many of each kind there were, as a report calls them."""
+        """How many of each kind were run, as a report calls them."""
         return dict(self._counts)

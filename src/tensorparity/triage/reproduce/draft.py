@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TypeGuard
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from ...core.outcome import Record
 from ...core.suspicion import Suspicion
 from ...core.traits import TargetTraits
 from ...oracles.documentation import DOCUMENTATION, suspecting_documentation
+from ...reporting import wording, words
 from .claim import Claim
 from .script import Reproducer
 
@@ -60,13 +62,20 @@ def _warning_text(record: Record | None) -> str:
 
 
 def _summary(suspect: str, suspicion: Suspicion, claim: Claim | None) -> str:
+    """What the title says, with all parameters, as the script writes them."""
     diagnosis = suspicion.diagnosis
-    params = ", ".join(f"`{name}={value!r}`" for name, value in diagnosis.parameters.items())
+    params = ", ".join(f"`{wording.parameters({name: value})}`" for name, value in diagnosis.parameters.items())
     what = f"`{diagnosis.api}`" if diagnosis.api else "The model"
-    lines = [f"{what} {'with ' + params + ' ' if params else ''}on {suspect}: {suspicion.kind.value}."]
-    if claim is not None and claim.off is not None and np.isfinite(claim.off):
+    symptom = words.symptom(suspicion.kind, diagnosis)
+    lines = [f"{what} {'with ' + params + ' ' if params else ''}{symptom}, here on {suspect}."]
+    if _is_about_numbers(claim) and claim.off is not None and np.isfinite(claim.off):
         lines.append(f"The result is off by {claim.off:.3g}; rounding explains at most {claim.tolerance:.2g}.")
     return " ".join(lines)
+
+
+def _is_about_numbers(claim: Claim | None) -> TypeGuard[Claim]:
+    """Whether it is numbers that differ, and not the dtype or the shape that they come in."""
+    return claim is not None and not claim.dtype and claim.off is not None
 
 
 def _which_is_wrong(suspicion: Suspicion) -> str:
@@ -94,6 +103,8 @@ def _script(script: Reproducer | None) -> str:
 def _expected_text(claim: Claim | None) -> str:
     if claim is None:
         return "An answer."
+    if claim.dtype:
+        return f"By {claim.source}: dtype `{claim.dtype}`."
     formula = f"\n\nFormula: {claim.formula}." if claim.formula else ""
     return f"By {claim.source}:\n\n```\n{_array_text(claim.expected, claim)}\n```{formula}"
 
@@ -101,6 +112,8 @@ def _expected_text(claim: Claim | None) -> str:
 def _observed_text(claim: Claim | None, evidence: Sequence[str]) -> str:
     if claim is None or claim.observed is None:
         return evidence[0] if evidence else ""
+    if claim.dtype:
+        return f"dtype `{dtype_name(claim.observed)}`"
     return f"```\n{_array_text(claim.observed, claim)}\n```"
 
 
@@ -123,7 +136,7 @@ def _judgement(traits: TargetTraits, suspicion: Suspicion, claim: Claim | None) 
     if "tie" in suspicion.features:
         lines.append("- The inputs hold a tie; the gradient was compared with what the other libraries give there.")
     tolerance = traits.tolerances.get(_tested_dtype(claim))
-    if tolerance is not None and claim.off is not None:
+    if tolerance is not None and _is_about_numbers(claim) and claim.off is not None:
         index = claim.worst_element() if claim.expected.ndim else ()
         expected = float(np.abs(claim.expected[index])) if index is not None and claim.expected.size else 0.0
         inside = tolerance.allows(claim.off, expected)
@@ -143,7 +156,7 @@ def _tested_dtype(claim: Claim) -> str:
 
 def _baseline(claim: Claim) -> str:
     if not claim.precise:
-        if claim.stated:
+        if claim.dtype or claim.stated:
             return f"- Baseline: {claim.source}."
         gives = "give" if " and " in claim.source else "gives"
         return f"- Baseline: what {claim.source} {gives} on the same inputs, in {_tested_dtype(claim)} as well."

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...core.case import ApiCall, Case, ModelFile
+from ...core.finding import Diagnosis
 from ...core.graph import LayerGraph
 from ...core.outcome import Outcome
 from ...core.procedure import Goal
@@ -44,6 +45,7 @@ from .writers import ScriptRequest, is_foreign, write_file_parts, write_parts
 _SECONDS = 300.0
 #: Exit codes of a script, and what they say.
 SHOWS, FIXED = 1, 0
+_NO_END = "no end"
 #: What a script says before it ends with 1.
 _OBSERVED = "observed"
 
@@ -84,9 +86,25 @@ def reproduce(runner: LocalRunner, suspicion: Suspicion, outcomes: Mapping[str, 
     script = _script(runner, suspicion, suspect, claim, outcomes, traits)
     records = {target: outcome.record for target, outcome in outcomes.items()}
     name = suspect or ", ".join(suspicion.diagnosis.suspects)
-    said = words.sentences(suspecting_documentation(suspicion))
-    report = draft(title_of(suspicion, name), name, suspicion, claim, script, records, said, traits[name])
+    said = _told_upstream(suspecting_documentation(suspicion))
+    report = draft(
+        title_of(suspicion, _spoken_of(suspicion, suspect)), name, suspicion, claim, script, records, said, traits[name]
+    )
     return Reproduced(script, report)
+
+
+#: How a case was found to be small is nothing that they need to know who get the small one.
+_OURS = frozenset({"reduced"})
+
+
+def _told_upstream(diagnosis: Diagnosis) -> tuple[str, ...]:
+    return tuple(words.sentence(item) for item in diagnosis.observations if item.code not in _OURS)
+
+
+def _spoken_of(suspicion: Suspicion, suspect: str | None) -> str:
+    """The suspect that is run here; nobody where it is code that several targets share: all of them are meant."""
+    suspects = suspicion.diagnosis.suspects
+    return suspect if suspect in suspects else "" if suspect else ", ".join(suspects)
 
 
 def _script(
@@ -141,8 +159,14 @@ def _exported(runner: LocalRunner, suspicion: Suspicion, suspect: str) -> Reprod
         text = export_script(title_of(suspicion, suspect) + ".", suspicion, parse_target(suspect).flavour)
     except Unprintable:
         return _replaying(runner, suspicion, suspect)
-    found = verify(text, runner.desk(suspect), ())
-    return found if found.verified else _replaying(runner, suspicion, suspect)
+    return _or_replaying(verify(text, runner.desk(suspect), ()), runner, suspicion, suspect)
+
+
+def _or_replaying(found: Reproducer, runner: LocalRunner, suspicion: Suspicion, suspect: str) -> Reproducer:
+    """The script; around the case file where it was run and does not show the defect."""
+    if found.verified or runner.desk(suspect).time_limit.is_over:
+        return found
+    return _replaying(runner, suspicion, suspect)
 
 
 def _two_sides(runner: LocalRunner, suspicion: Suspicion, suspect: str) -> Reproducer:
@@ -154,8 +178,7 @@ def _two_sides(runner: LocalRunner, suspicion: Suspicion, suspect: str) -> Repro
         text = equivalence_script(title, suspicion, parse_target(suspect).flavour)
     except Unprintable:
         return _replaying(runner, suspicion, suspect)
-    found = verify(text, runner.desk(suspect), ())
-    return found if found.verified else _replaying(runner, suspicion, suspect)
+    return _or_replaying(verify(text, runner.desk(suspect), ()), runner, suspicion, suspect)
 
 
 def _one_side(runner: LocalRunner, suspicion: Suspicion, suspect: str) -> Reproducer:
@@ -254,11 +277,18 @@ def verify(
     script = Reproducer(text).with_files(beside)
     code, said = ends[0]
     if code != SHOWS:
-        return replace(script, remark=f"it ended with {code} instead of 1 in a fresh process: {said}")
+        return replace(script, remark=_unlike(code, said))
     if ends[-1][0] != FIXED and len(ends) > 1:
         code, said = ends[-1]
         return replace(script, remark=f"without the planted fault it ended with {code} instead of 0: {said}")
     return replace(script, verified=True)
+
+
+def _unlike(code: int | str, said: str) -> str:
+    """How it ended instead, and what it said last."""
+    if str(code).startswith(_NO_END):
+        return f"there was {code} in a fresh process"
+    return f"it ended with {code} instead of 1 in a fresh process: {said}"
 
 
 def execute(
@@ -315,7 +345,8 @@ def _run(command: list[str], folder: str, variables: Mapping[str, str], seconds:
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         output, _ = process.communicate()
-        return f"no end after {seconds:.0f} s", ""
+        limit = "" if seconds >= _SECONDS else ", the time that was left,"
+        return f"{_NO_END} after {seconds:.0f} s{limit}", ""
     lines = [line for line in output.decode("utf-8", "replace").splitlines() if line.strip()]
     last = lines[-1][:300] if lines else ""
     code = process.returncode
