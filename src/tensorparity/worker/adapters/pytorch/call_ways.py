@@ -71,6 +71,13 @@ def _traced(function, tensors, kept):
     return kept["traced"](*[tensors[name] for name in names])
 
 
+def _traced_with_constants(function, rows, kept):
+    """Trace with all inputs as constants."""
+    import torch
+
+    return torch.jit.trace(lambda: tuple(tuple(flat(function(row))) for row in rows), (), check_trace=False)()
+
+
 def _exported(function, tensors, kept):
     import torch
 
@@ -335,6 +342,7 @@ class TorchWays(Ways):
         "dataset": _loader,
         "inductor captured": _captured("inductor"),
         "aot_eager captured": _captured("aot_eager"),
+        "jit.trace captured": _traced_with_constants,
     }
 
     def resolve(self, name):
