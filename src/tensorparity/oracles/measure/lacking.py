@@ -15,7 +15,8 @@ def _pattern(*words: str) -> re.Pattern[str]:
 #: Whatever the way: there is no kernel, or nothing to pull back.
 _ANYWHERE = _pattern(
     r"could not run '?aten|no kernel|not registered|not currently support",
-    r"does not have a deriv|is not differentiable|derivative for .* is not|has no gradient|gradient registry has no entry|double backward",
+    r"does not have a deriv|is not differentiable|derivative for .* is not|has no gradient|double backward",
+    r"gradient registry has no entry",
     r"requires_grad|do not require grad|autograd\.Function",
     r"(?:when using|with|on|in|for) the \w+ backend",
 )
