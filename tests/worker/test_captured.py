@@ -1,4 +1,4 @@
-"""Inputs as constants of what torch traces: all rows in one trace, whatever each gives."""
+"""Inputs as constants of what torch traces, all rows in one trace; and what inductor cannot do without."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tensorparity.worker.adapters.call_runs import CallRuns
-from tensorparity.worker.contract import Job
+from tensorparity.worker.contract import Job, Unsupported
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")]
 
@@ -29,3 +29,18 @@ def test_every_row_of_a_trace_without_inputs_is_as_it_is_run_plainly(api: str) -
     assert set(traced) == set(plain)
     assert all((traced[name] == plain[name]).all() for name in plain)
     assert {name.partition("/")[0] for name in traced} == {"0", "1", "2"}
+
+
+@pytest.mark.parametrize(
+    ("compiler", "folder", "said"), [("no-such-c++", None, "C\\+\\+ compiler"), ("sh", "x", "headers")]
+)
+def test_without_a_compiler_or_headers_there_is_no_inductor(
+    monkeypatch: pytest.MonkeyPatch, compiler: str, folder: str | None, said: str
+) -> None:
+    from tensorparity.worker.adapters.pytorch import call_ways
+
+    monkeypatch.setenv("CXX", compiler)
+    if folder:
+        monkeypatch.setattr(call_ways.sysconfig, "get_paths", lambda: {"include": folder})
+    with pytest.raises(Unsupported, match=said):
+        call_ways.require_compiler()

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+import sysconfig
 
 import numpy as np
 
@@ -15,10 +16,12 @@ from .tensors import to_numpy, to_tensor
 
 
 def require_compiler():
-    """Refuse what inductor is needed for, where it would find no C++ compiler."""
+    """Refuse what inductor is needed for, where it would find no C++ compiler, or nothing to compile against."""
     wanted = os.environ.get("CXX")
     if not any(shutil.which(name) for name in ([wanted] if wanted else ["g++", "clang++", "c++"])):
         raise Unsupported("torch.compile needs a C++ compiler, and there is no {}".format(wanted or "g++ or clang++"))
+    if not os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h")):
+        raise Unsupported("torch.compile needs Python's headers (python3-dev), and there are none")
 
 
 def _compiled(backend):
