@@ -55,7 +55,7 @@ _OTHER_SIDE: dict[str, str] = {
     "depthwise-by-conv": "by ordinary convolutions",
     "separable-by-depthwise": "by a depthwise convolution and one of size 1",
     "dilated-by-conv": "by a kernel with zeros inserted",
-    "documented-formula": "by the formula of its documentation",
+    "documented-formula": "by its formula in plain operations",
     "sparse-coo": "on sparse tensors (COO)",
     "sparse-csr": "on sparse tensors (CSR)",
     "sparse-twin": "by its sparse twin",

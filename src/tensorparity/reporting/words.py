@@ -864,7 +864,9 @@ def _differs_at(data: Data) -> str:
     of_input = name.removeprefix("gradient:").removeprefix("input:")
     what = f"result {name}" if name.isdigit() else f"the gradient by {of_input}" if name != of_input else "the call"
     blamed = f"{of} is considered wrong" if of else "nothing says which of the two is wrong"
-    return f"{what}: {blamed}; rounding explains a difference of {data['allowed']:.3g}"
+    allowed = float(data["allowed"])
+    explained = f"a difference of {allowed:.3g}" if math.isfinite(allowed) else "no NaN or infinity of one side alone"
+    return f"{what}: {blamed}; rounding explains {explained}"
 
 
 def _paper_parts(data: Data) -> str:

@@ -16,6 +16,7 @@ def _pattern(*words: str) -> re.Pattern[str]:
 _ANYWHERE = _pattern(
     r"could not run '?aten|no kernel|not registered|not currently support",
     r"does not have a deriv|is not differentiable|derivative for .* is not|has no gradient|double backward",
+    r"gradient registry has no entry",
     r"requires_grad|do not require grad|autograd\.Function",
     r"(?:when using|with|on|in|for) the \w+ backend",
 )

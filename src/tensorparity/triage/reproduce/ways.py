@@ -159,6 +159,7 @@ _ANYWHERE: Mapping[str, Way] = {
     "inductor captured": Way("torch.compile(lambda: {f}({given}), dynamic=False)()"),
     "aot_eager captured": Way('torch.compile(lambda: {f}({given}), backend="aot_eager", dynamic=False)()'),
     "jit.trace": Way("torch.jit.trace({f}, ({given},), check_trace=False, strict=False)({given})"),
+    "jit.trace captured": Way("torch.jit.trace(lambda: {f}({given}), (), check_trace=False, strict=False)()"),
     "strided": Way("{f}(*[torch.stack([t, t], -1).flatten(-2)[..., ::2] if t.ndim else t for t in ({given},)])"),
     "turned": Way(
         "{f}(*[t.permute(*range(t.ndim)[::-1]).contiguous().permute(*range(t.ndim)[::-1]) for t in ({given},)])"

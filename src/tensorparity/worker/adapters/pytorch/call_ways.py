@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+import sysconfig
 
 import numpy as np
 
@@ -15,10 +16,12 @@ from .tensors import to_numpy, to_tensor
 
 
 def require_compiler():
-    """Refuse what inductor is needed for, where it would find no C++ compiler."""
+    """Refuse what inductor is needed for, where it would find no C++ compiler, or nothing to compile against."""
     wanted = os.environ.get("CXX")
     if not any(shutil.which(name) for name in ([wanted] if wanted else ["g++", "clang++", "c++"])):
         raise Unsupported("torch.compile needs a C++ compiler, and there is no {}".format(wanted or "g++ or clang++"))
+    if not os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h")):
+        raise Unsupported("torch.compile needs Python's headers (python3-dev), and there are none")
 
 
 def _compiled(backend):
@@ -69,6 +72,13 @@ def _traced(function, tensors, kept):
             lambda *given: function(dict(zip(names, given))), example, check_trace=False, strict=False
         )
     return kept["traced"](*[tensors[name] for name in names])
+
+
+def _traced_with_constants(function, rows, kept):
+    """Trace with all inputs as constants."""
+    import torch
+
+    return torch.jit.trace(lambda: tuple(tuple(flat(function(row))) for row in rows), (), check_trace=False)()
 
 
 def _exported(function, tensors, kept):
@@ -335,6 +345,7 @@ class TorchWays(Ways):
         "dataset": _loader,
         "inductor captured": _captured("inductor"),
         "aot_eager captured": _captured("aot_eager"),
+        "jit.trace captured": _traced_with_constants,
     }
 
     def resolve(self, name):
