@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -73,7 +74,7 @@ class InputSource:
         outcome = Outcome("", Status.COMPLETED, outputs=arrays_from_json(reply.get("arrays", {})), reply=reply)
         for own in self._libraries.values():
             own_cases = shipped_cases(outcome, own.inputs.listing)
-            own.shipped.update(own_cases)
+            own.shipped.update({api: of_every_form(cases) for api, cases in own_cases.items()})
             taken.update(own_cases)
         return taken
 
@@ -123,6 +124,24 @@ class InputSource:
         api, plain = self._plain.pop(case.digest, ("", None))
         if plain is not None:
             self._libraries[api.partition(".")[0]].inputs.learn(api, plain, accepted)
+
+
+def of_every_form(cases: Sequence[Case]) -> list[Case]:
+    """The same, those first that differ in form from all before them: few are taken of what is brought along."""
+    turns: Counter[Hashable] = Counter()
+    ranked = []
+    for place, case in enumerate(cases):
+        form = _form(case)
+        ranked.append((turns[form], place, case))
+        turns[form] += 1
+    return [case for _, _, case in sorted(ranked, key=lambda one: one[:2])]
+
+
+def _form(case: Case) -> Hashable:
+    """Ranks and types of the arrays, and which settings are given."""
+    arrays = tuple((name, array.ndim, array.size == 0, array.dtype.str) for name, array in case.inputs.items())
+    assert isinstance(case.subject, ApiCall)
+    return arrays, tuple((call.api, len(call.args), tuple(sorted(call.kwargs))) for call in case.subject.calls())
 
 
 def describe(result: Any) -> Json:
