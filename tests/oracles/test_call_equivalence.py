@@ -239,6 +239,12 @@ def test_nan_on_one_side_blames_nobody_where_the_sides_compute_in_ways_of_their_
     assert len(judged_so.suspicions) == found
 
 
+@pytest.mark.parametrize(("numbers", "found"), [((1.7e308, 1.7e308, 1.0), 0), ((1.7e308, 1.0, 1.0), 1)])
+def test_which_sums_leave_the_range_of_float64_depends_on_their_order(numbers: tuple[float, ...], found: int) -> None:
+    wide = replace(case(), inputs={"x": np.array([numbers] * 2)})
+    assert len(judged(wide, np.abs, lambda x: x * np.nan).suspicions) == found
+
+
 def test_refused_on_both_sides_says_nothing() -> None:
     refused = Outcome(T, Status.RAISED, failure=Failure("ValueError", "no"))
     seen = Seen(case(), ({T: refused}, {T: refused}))

@@ -215,6 +215,9 @@ def _by_neighbourhood(
     wide = in_float64(case.sides()[demands.truth], case.seed) or _as_narrow(case, demands.truth, given)
     if wide is None and is_widest(given) and difference.kind is not Kind.NAN:
         return (yield from _in_their_own_digits(case, target, difference, given, demands))
+    if wide is None and is_widest(given) and _adds_up_beyond_range(case.inputs):
+        said = f"{difference.said}: in one order sums of these numbers leave the range, in another they do not"
+        return replace(difference, klass=Class.PRECISION, said=said)
     if wide is None:
         return _between_themselves(difference, given, demands)
     (answer,) = yield [Check(wide, (target,))]
@@ -227,6 +230,13 @@ def _by_neighbourhood(
     if around is None:
         return _between_themselves(difference, given, demands)
     return _outside(difference, given, around)
+
+
+def _adds_up_beyond_range(inputs: Mapping[str, Array]) -> bool:
+    """Whether numbers that are finite have an infinite sum, and no run has a larger range."""
+    wide = [np.abs(array) for array in inputs.values() if dtype_name(array) in ("float64", "complex128")]
+    with np.errstate(over="ignore"):
+        return any(bool(np.isinf(array[np.isfinite(array)].sum())) for array in wide)
 
 
 def _of_the_accused(found: Difference, pair: tuple[Row, Row], demands: Demands) -> Difference:

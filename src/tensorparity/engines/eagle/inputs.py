@@ -127,21 +127,23 @@ class InputSource:
 
 
 def of_every_form(cases: Sequence[Case]) -> list[Case]:
-    """The same, those first that differ in form from all before them: few are taken of what is brought along."""
-    turns: Counter[Hashable] = Counter()
-    ranked = []
-    for place, case in enumerate(cases):
-        form = _form(case)
-        ranked.append((turns[form], place, case))
-        turns[form] += 1
-    return [case for _, _, case in sorted(ranked, key=lambda one: one[:2])]
+    """The same, those first whose form and types are rare among the ones before: few are taken of what there is."""
+    seen: Counter[Hashable] = Counter()
+    left, ordered = [(case, _form(case)) for case in cases], []
+    while left:
+        place = min(range(len(left)), key=lambda one: sum(seen[part] for part in left[one][1]))
+        case, form = left.pop(place)
+        seen.update(form)
+        ordered.append(case)
+    return ordered
 
 
-def _form(case: Case) -> Hashable:
-    """Ranks and types of the arrays, and which settings are given."""
-    arrays = tuple((name, array.ndim, array.size == 0, array.dtype.str) for name, array in case.inputs.items())
+def _form(case: Case) -> tuple[Hashable, Hashable]:
+    """The ranks of the arrays with the settings that are given, and the types of the arrays."""
     assert isinstance(case.subject, ApiCall)
-    return arrays, tuple((call.api, len(call.args), tuple(sorted(call.kwargs))) for call in case.subject.calls())
+    ranks = tuple((name, array.ndim, array.size == 0) for name, array in case.inputs.items())
+    calls = tuple((call.api, len(call.args), tuple(sorted(call.kwargs))) for call in case.subject.calls())
+    return (ranks, calls), tuple(array.dtype.str for array in case.inputs.values())
 
 
 def describe(result: Any) -> Json:

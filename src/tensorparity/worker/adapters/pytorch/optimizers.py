@@ -20,7 +20,7 @@ _ALL_OF_OURS = "all"
 #: What a setting is multiplied by, so that it is not what it is by default.
 _LESS, _MORE, _IN_PLACE_OF_ZERO = 0.9, 1.1, 0.05
 #: Settings that an optimizer has beside the rate, where it takes them.
-_OURS = {"momentum": 0.9, "weight_decay": 0.01, "amsgrad": True, "centered": True, "betas": (0.8, 0.9)}
+_OURS = {"momentum": 0.9, "weight_decay": 0.02, "amsgrad": True, "centered": True, "betas": (0.8, 0.9)}
 
 
 def trained(way):
