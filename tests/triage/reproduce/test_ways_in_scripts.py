@@ -23,6 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # of the libraries: scripts a
 def script(api: str, variant: str, derivative: int = 0, dtype: str | None = None) -> str:
     plain = Procedure(goal=Goal.CALL, derivative=derivative)
     rule = variant if variant in ("meta", "fake", "slopes") else "by-element"
+    rule = "of-nothing" if variant == "of nothing" else rule
     other = Counterpart(procedure=replace(plain, variant=variant, dtype=dtype), rule=rule)
     inputs = {"x": np.array([[0.25, 0.5, 1.0]] * 2, np.float32)}
     case = Case(ApiCall(api, (ArrayArg("x"),)), plain, inputs, counterpart=other)
@@ -58,7 +59,19 @@ def test_what_takes_more_than_a_line_is_not_written(variant: str) -> None:
         script("torch.exp", variant)
 
 
-PLAIN = ["by element", "without axes", "row by row", "among others", "vmap", "meta", "fake", "out", "numpy", "export"]
+PLAIN = [
+    "by element",
+    "without axes",
+    "row by row",
+    "of nothing",
+    "among others",
+    "vmap",
+    "meta",
+    "fake",
+    "out",
+    "numpy",
+    "export",
+]
 WORDS = [("torch.exp", "method"), ("torch.exp", "in place"), ("torch.nn.functional.relu", "in place"),
          ("torch.absolute", "alias"), ("torch.nn.functional.relu", "defaults")]  # fmt: skip
 
