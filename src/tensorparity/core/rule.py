@@ -181,6 +181,7 @@ _OURS: dict[str, str] = {
     "in-place": f"{_EQUIVALENCES}.in_place:IN_PLACE",
     "defaults-written": f"{_EQUIVALENCES}.other_words:DEFAULTS",
     "alias": f"{_EQUIVALENCES}.other_words:ALIAS",
+    "axis-from-the-end": f"{_EQUIVALENCES}.other_axes:AXIS_FROM_THE_END",
     "other-name": f"{_EQUIVALENCES}.other_words:OTHER_NAME",
     "method": f"{_EQUIVALENCES}.other_words:METHOD",
     "network-eagerly": f"{_EQUIVALENCES}.whole_networks:EAGERLY",

@@ -46,6 +46,7 @@ _OTHER_SIDE: dict[str, str] = {
     "slopes": "by finite differences in float64",
     "forward-mode": "in forward mode",
     "defaults-written": "with its defaults written out",
+    "axis-from-the-end": "with its axes counted from the other end",
     "alias": "by its documented alias",
     "other-name": "by its other public name",
     "method": "as a method",
