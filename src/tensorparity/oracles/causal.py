@@ -223,6 +223,8 @@ def _outcome(suspicion: Suspicion, case: Case, answer: Answer) -> str:
         return PERSISTS
     if suspicion.kind in ENDING_KINDS:
         return CLEARS
+    if wrong - answer.outcomes.keys():
+        return UNDECIDED  # shared code is wrong with this value, which hides whether the failure is still there
     # where the other one does not run such a value, nobody is left to be held against
     together = all(outcome.completed for outcome in answer.outcomes.values())
     return CLEARS if together and not answer.judged.undecided else UNDECIDED
