@@ -15,7 +15,7 @@ from tensorparity.core.oracle import Answer, Check, Judged
 from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.place import CLEARS, FAILS, PERSISTS, UNDECIDED, Place, TriedValue, places_of
 from tensorparity.core.suspicion import Suspicion
-from tensorparity.core.verdict import Kind
+from tensorparity.core.verdict import Judgement, Kind, Measure, Verdict
 from tensorparity.operators.reference.evaluate import draw_weights
 from tensorparity.operators.spec import Parameter
 from tensorparity.oracles.causal import EVERY, _outcome, other_values, with_value
@@ -187,6 +187,15 @@ def test_a_value_with_which_shared_code_is_wrong_clears_nothing(wrong: tuple[str
     outcomes = {target: Outcome(target, Status.COMPLETED) for target in TARGETS}
     answer = Answer(Check(case, TARGETS, "layer"), outcomes, Judged((), found))
     assert _outcome(claim, case, answer) == expected
+
+
+@pytest.mark.parametrize(("error", "expected"), [(15.0, CLEARS), (17.0, UNDECIDED), (float("nan"), UNDECIDED)])
+def test_a_value_with_which_everybody_is_beyond_rounding_clears_nothing(error: float, expected: str) -> None:
+    case = network()
+    claim = Suspicion(Kind.INCONSISTENCY, Diagnosis(Class.DEFECT, ("fake:b",), node="second#0"), case, TARGETS)
+    alike = Verdict(Judgement.PASS, TARGETS, "precision", Measure("error-in-roundoffs", error), 16.0)
+    outcomes = {target: Outcome(target, Status.COMPLETED) for target in TARGETS}
+    assert _outcome(claim, case, Answer(Check(case, TARGETS, "layer"), outcomes, Judged((alike,)))) == expected
 
 
 @pytest.mark.parametrize(
