@@ -80,6 +80,7 @@ MEANINGS: Mapping[str, str] = {
     "engine.predoo.size": "of measure paper: seeds in a corpus|the size of a group",
     "oracle.audee.t1": "threshold t1 of Algorithm 2",
     "oracle.audee.t2": "threshold t2 of Algorithm 2",
+    "oracle.audee.values": "values tried for each parameter by Algorithm 2, beside the default",
     "oracle.audee.localize": "whether Algorithm 2 looks for the layer|true",
     "oracle.causal.values": "values tried for each parameter, beside the default",
     **{f"oracle.cradle.{setting}": meaning for setting, meaning in _MODELS.items()},

@@ -910,7 +910,7 @@ def under_stress(pair: Data) -> str:
     kept = f"; the worst input is kept in {pair['case']}" if pair.get("case") else ""
     return (
         f"{both} differ by up to {pair['distance']:.3g} {where}{through}, on {pair['evaluations']} {moved} within the "
-        f"range of the data; {changed}; larger differences may exist{kept}"
+        f"range of the data; {changed}; a lower bound, larger differences may exist{kept}"
     )
 
 
