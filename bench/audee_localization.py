@@ -45,6 +45,8 @@ CLEAN, FAULTY = "keras:tensorflow", "keras:torch"
 TARGETS = (CLEAN, FAULTY)
 ALWAYS = "always"
 LAYERS = ("Conv2D", "Dense", "MaxPooling2D", "DepthwiseConv2D", "LSTM", "GRU")
+#: Activations that have another name in a layer's configuration than the one that was asked for.
+KERAS_CALLS_IT = {"swish": "silu", "hard_swish": "hard_silu"}
 #: Parameters that may switch a fault on.
 TRIGGERS = (
     "padding",
@@ -118,6 +120,8 @@ def in_config(parameter: str, value: object, params: Mapping[str, object]) -> ob
     """As Keras writes it into a layer's configuration: pooling without strides has those of its window."""
     if parameter == "strides" and value is None:
         parameter, value = "pool_size", params["pool_size"]
+    if parameter == "activation" and value in KERAS_CALLS_IT:
+        return KERAS_CALLS_IT[str(value)]
     if parameter in ("kernel_size", "pool_size", "strides", "dilation_rate") and isinstance(value, int):
         return [value, value]
     return list(value) if isinstance(value, tuple) else value

@@ -72,7 +72,8 @@ def grouping(findings: Sequence[Finding], roots: Mapping[str, str]) -> Grouping:
     labelled = [finding for identity, finding in defects.items() if identity in roots]
     clusters = [finding.cluster or finding.signature for finding in labelled]
     given = [roots[finding.id] for finding in labelled]
-    open_ones = {name for name, finding in zip(clusters, labelled, strict=True) if finding.reduced is False}
+    closed = {name for name, finding in zip(clusters, labelled, strict=True) if finding.reduced is not False}
+    open_ones = set(clusters) - closed
     return Grouping(
         len(labelled),
         len(defects) - len(labelled),

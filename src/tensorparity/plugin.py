@@ -15,11 +15,13 @@ from .core.errors import UsageError
 from .core.evidence import Evidence, in_words
 from .core.finding import Class, Diagnosis, Finding
 from .core.graph import GraphBuilder, InputSpec, LayerGraph, Node, Ref
+from .core.machine_settings import Setting
 from .core.oracle import OUTCOMES, Answer, Check, Judged, Oracle, OracleFactory, Seen, Setup
-from .core.outcome import Failure, Outcome, Status, Trace
+from .core.outcome import Failure, Form, Outcome, Record, Status, Trace
 from .core.procedure import Goal, Mode, Procedure, Recipe
 from .core.rule import Agreement, Demands, Rule
-from .core.suspicion import Suspicion
+from .core.suspicion import Suspicion, WorstElement
+from .core.tolerance import Tolerance
 from .core.traits import TargetTraits, Traits
 from .core.verdict import Judgement, Kind, Measure, Stage, Verdict
 from .operators.functions.helpers import elementwise
@@ -41,13 +43,19 @@ from .operators.spec import (
 from .oracles.base import Steps, Stepwise
 from .reporting.base import Report
 from .reporting.facts import Facts, TargetFacts
-from .targets.catalogue import TargetSpec
+from .targets.catalogue import AdapterChoice, TargetSpec
 from .triage.reproduce.claim import Claim
 from .triage.reproduce.literals import Unprintable
 from .triage.reproduce.script import ScriptParts
 from .triage.reproduce.writers import ScriptRequest, ScriptWriter
 
 __all__ = [
+    "AdapterChoice",
+    "Form",
+    "Record",
+    "Setting",
+    "Tolerance",
+    "WorstElement",
     "Demands",
     "Agreement",
     "ScriptWriter",

@@ -81,6 +81,8 @@ def test_what_is_not_reduced_and_what_is_mixed_is_said(grouping: ModuleType) -> 
     findings = [replace(one, reduced=place != 3) for place, one in enumerate(several("a", "a", "b", "c"))]
     done = grouping.grouping(findings, roots_of("x", "y", "x", "z"))
     assert done.unreduced == 1
+    alone = [replace(one, reduced=place == 1) for place, one in enumerate(several("a", "a"))]
+    assert grouping.grouping(alone, roots_of("x", "x")).unreduced == 0, "one of the cluster was reduced"
     assert (done.mixed, done.split) == ({"a": ("x", "y")}, {"x": ("a", "b")})
     assert done.lines[0] == "4 findings, 3 clusters, 3 roots"
     assert "clusters / roots 1.00; not reduced 33.3 %" in done.lines[1]

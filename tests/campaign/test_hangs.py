@@ -132,7 +132,7 @@ class TestBudget:
         budget = self.budget(0.0)
         turn = budget.turn(1)
         ends = (turn.give_up(True, 1), turn.give_up(False, 0), budget.end_of_reducing)
-        assert [round(end - budget.began) for end in (*ends, budget.end_of_confirming)] == [270, 342, 360, 390]
+        assert [round(end - budget.began) for end in (*ends, budget.end_of_confirming)] == [270, 342, 342, 390]
 
     def test_a_number_of_cases_has_no_end(self) -> None:
         budget = CampaignBudget()

@@ -122,6 +122,50 @@ def test_a_count_is_exact(cases: int, ahead: int) -> None:
     assert done == list(range(cases))
 
 
+class BreakingEngine(SmallEngine):
+    """Ends with an exception where it is told to: as it is asked, told, or asked for its tables."""
+
+    name = "breaking"
+
+    def __init__(self, breaks: str, name: str = "breaking") -> None:
+        super().__init__(rounds=2)
+        self._breaks, self.name = breaks, name
+
+    def _break(self, where: str) -> None:
+        if where == self._breaks:
+            raise RuntimeError("out of luck")
+
+    def ask(self) -> Sequence[Ask]:
+        if self.told:
+            self._break("ask")
+        return super().ask()
+
+    def tell(self, results: Sequence[Result]) -> None:
+        self._break("tell")
+        super().tell(results)
+
+    def tables(self) -> Mapping[str, Any]:
+        self._break("tables")
+        return super().tables()
+
+
+@pytest.mark.parametrize("breaks", ["ask", "tell", "tables"])
+def test_an_engine_of_somebody_else_that_breaks_ends_alone(breaks: str) -> None:
+    events: list[Event] = []
+    stop = run_engines(session(emit=events.append), [BreakingEngine(breaks), SmallEngine(rounds=3)])
+    ended = {event.engine: event for event in events if isinstance(event, EngineEnded)}
+    assert "the engine breaking ended with RuntimeError (test_loop.py, line " in ended["breaking"].failure
+    assert ended["breaking"].failure.endswith("out of luck")
+    assert ended["small"].tables == {"rounds": 3}
+    assert not ended["small"].failure
+    assert stop is (StopReason.CASES if breaks == "tables" else StopReason.FAILED)
+
+
+def test_an_engine_of_ours_that_breaks_is_a_bug_of_ours() -> None:
+    with pytest.raises(RuntimeError, match="out of luck"):
+        run_engines(session(), [BreakingEngine("ask", name="muffin")])
+
+
 @pytest.mark.parametrize("ahead", [0, 1, 3])
 def test_an_engine_is_asked_once_exactly_the_rounds_before_are_told(ahead: int) -> None:
     engine = SmallEngine(ahead=ahead, rounds=7)

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tensorparity.campaign import budget, phases
@@ -19,6 +20,8 @@ from tensorparity.commands import precision as campaign
 from tensorparity.commands.operator_findings import REDUCING
 from tensorparity.commands.operator_models import TABLE_3
 from tensorparity.commands.precision import PrecisionSettings, precision
+from tensorparity.core.arrays import Array
+from tensorparity.core.case import Case
 from tensorparity.core.errors import UsageError
 from tensorparity.core.oracle import Judged, Seen, Setup
 from tensorparity.core.verdict import Judgement, Verdict
@@ -248,3 +251,23 @@ def test_an_interrupt_keeps_what_was_measured() -> None:
     found = under_way.searching.notebooks
     assert [notebook.task.operator.name for notebook in found] == ["tanh", "exp"]
     assert all(notebook.runs()[0].inputs for notebook in found)
+
+
+def losing_nan_in_the_body(case: Case) -> Array:
+    right = exact(case)
+    flat = right.ravel().copy()
+    body = flat.size // 16 * 16
+    flat[:body] = np.where(np.isnan(flat[:body]), 0, flat[:body])
+    return flat.reshape(right.shape)
+
+
+@pytest.mark.parametrize("name", ["relu6", "bce_with_logits"])
+def test_where_both_answers_are_right_nobody_gives_both(name: str) -> None:
+    runner = Exact(["torch:eager", "jax:eager"], {"torch:eager": losing_nan_in_the_body})
+    found = [s for item in searched(runner, name).examined for s in item.judged.suspicions]
+    both = [s for s in found if getattr(s.diagnosis.evidence[0], "code", "") == "both-ways"]
+    assert [s.diagnosis.suspects for s in both] == [("torch:eager",)] * len(both) != []
+    assert {s.diagnosis.parameters["dtype"] for s in both} == {"float32"}
+    honest = Exact(["torch:eager", "jax:eager"], {"torch:eager": skipping_nan})
+    found = [s for item in searched(honest, "relu6").examined for s in item.judged.suspicions]
+    assert not found, "always a number, which is as right as NaN"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import threading
-from dataclasses import replace
+import time
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,10 @@ from tensorparity.core.engine import Ask
 from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder, LayerGraph
 from tensorparity.core.oracle import Judged
-from tensorparity.core.outcome import Outcome, Status
+from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.core.suspicion import Suspicion
+from tensorparity.core.time_limit import TimeLimit
 from tensorparity.core.verdict import Judgement, Kind
 from tensorparity.operators.reference.evaluate import draw_weights
 from tensorparity.reporting.summary import distinct
@@ -157,7 +159,36 @@ class TestExamining:
         assert len(runner.ran) == 6
 
 
+@dataclass(frozen=True)
+class AnswersFromMemory:
+    """A runner that holds everything to hang on one target, unless it is told to ask."""
+
+    inner: Any
+
+    @property
+    def targets(self) -> Any:
+        return self.inner.targets
+
+    def run_pairs(self, pairs: Any, **how: Any) -> list[Outcome]:
+        hung = Failure("Deadline", "no answer, and no CPU time used for 5 s")
+        outcomes = self.inner.run_pairs(pairs, **how)
+        return [Outcome(TORCH, Status.TIMED_OUT, failure=hung) if o.target == TORCH else o for o in outcomes]
+
+    def asking_all(self) -> Any:
+        return self.inner
+
+
 class TestReducing:
+    def test_what_is_known_to_hang_is_asked_all_the_same(self, fake_runner: Any, chain: Case) -> None:
+        """A layer that hangs on some numbers and raises on others keeps the second finding's reduction."""
+        runner = fake_runner(targets=TARGETS, raising={TORCH: ["d23"]})
+        (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
+        remembering = AnswersFromMemory(runner)
+        settings = ReducingSettings(scripts=False, descending=0.0)
+        (item,) = Preparation(runner, examiner(remembering), settings).prepare([suspicion])
+        assert item.is_reduced, item.suspicion.not_reduced
+        assert item.suspicion.key == suspicion.key
+
     def test_the_chain_in_few_checks(self, runner: Any, chain: Case) -> None:
         (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
         reduction = reduce_suspicion(examiner(runner), suspicion, ReductionBudget())
@@ -397,6 +428,30 @@ class TestSeveralAtATime:
         prepared = preparing(runner, ReducingSettings(scripts=False)).prepare(suspicions)
         assert [item.original for item in prepared] == suspicions
         assert all(item.reduction is not None for item in prepared)
+
+    def test_all_are_reduced_before_any_is_finished(self, fake_runner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        runner, suspicions = self.suspicions(fake_runner)
+        preparation, done = preparing(runner, ReducingSettings(scripts=False)), []
+        finish = "tensorparity.triage.reduction.preparation.finish_one"
+        monkeypatch.setattr(finish, lambda local, examiner, item, *_: done.append(item) or replace(item, open=False))
+        reduced = preparation.reduce(suspicions, finish=False)
+        assert (len(reduced), done) == (len(suspicions), [])
+        assert all(item.is_reduced and item.open for item in reduced)
+        finished = preparation.finished(reduced)
+        assert len({item.suspicion.signature for item in reduced}) == len(done) == 1, "one script for one defect"
+        assert [item.open for item in finished] == [False, *(True for _ in suspicions[1:])]
+        preparation.finished(reduced[1:])
+        assert len(done) == 1
+
+    def test_what_was_reduced_is_filed_without_a_script_where_time_ends(self, fake_runner: Any) -> None:
+        runner, suspicions = self.suspicions(fake_runner)
+        limit = TimeLimit()
+        preparation = Preparation(runner, examiner(runner), ReducingSettings(), time_limit=limit)
+        reduced = preparation.reduce(suspicions[:1], finish=False)
+        limit.at = time.monotonic()
+        (item,) = preparation.finished(reduced)
+        assert (item.is_reduced, item.reproducer) == (True, None)
+        assert sentences(item.suspicion.diagnosis)[-1] == "reproducer missing: the time was used up"
 
     def test_they_overlap(self, fake_runner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         runner, suspicions = self.suspicions(fake_runner)

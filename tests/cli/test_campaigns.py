@@ -198,7 +198,7 @@ class TestNotes:
 
     def test_who_judges_something_else(self) -> None:
         (note,) = notes_on_oracle("muffin", self.SEARCHED, "precision")
-        assert note == "the oracle muffin judges training steps; of predoo cases are judged by other rules"
+        assert note == "the oracle muffin judges training steps; other cases of predoo are judged by other rules"
 
     def test_who_took_the_place(self) -> None:
         assert notes_on_oracle("parity", {"cradle": {"parity", "audee_measures"}}, "cradle") == []

@@ -213,16 +213,16 @@ class TestInterrupted:
         assert {finding.diagnosis.klass for finding in campaign.session.findings.values()} == {Class.DEFECT}
 
     def test_while_it_reduces(self, wrong_dense: Any, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-        """What was filed before is kept with its reduction; the rest is filed as it is."""
+        """What was reduced before is kept with its reduction; the rest is filed as it is."""
         reduced: list[str] = []
         reduce = Preparation.reduce
 
-        def reduce_two(self: Preparation, suspicions: Sequence[Suspicion]) -> list[Prepared]:
+        def reduce_two(self: Preparation, suspicions: Sequence[Suspicion], *, finish: bool) -> list[Prepared]:
             if len(reduced) == 2:
                 reduced.append("stop")
                 raise KeyboardInterrupt
             reduced.extend("piece" for _ in suspicions[:1])
-            return reduce(self, suspicions)
+            return reduce(self, suspicions, finish=finish)
 
         monkeypatch.setattr(Preparation, "reduce", reduce_two)
         monkeypatch.setattr("tensorparity.campaign.session._PIECE", 1)

@@ -305,7 +305,7 @@ def test_cases_that_no_oracle_is_asked_about_are_named(
     with open_store(tmp_path) as store:
         campaign = Hunt(settings, Calls(fake) if called else fake, store, silent)  # type: ignore[arg-type]
         campaign.run()
-    said = [note for note in campaign.facts(0.0).notes if "of small cases are judged by other rules" in note]
+    said = [note for note in campaign.facts(0.0).notes if "other cases of small are judged by other rules" in note]
     assert len(said) == (called and oracle == "cradle")
 
 

@@ -60,10 +60,13 @@ def facts() -> Facts:
                 "weight": 0,
                 "input+weight": 0,
                 "searches": {"input": 1},
-            }
+            },
+            {"model": "lstm5-imdb", "pair": "a / b", "total": 0, "searches": {}}
+            | {"net": 0, "input": 0, "weight": 0, "input+weight": 0},
         ],
         "table2": [
-            {"model": "small", "networks": 2, "layers": 3, "accused": 1.5, "highlighted": 1.0, "innocent": 0.25}
+            {"model": "small", "networks": 2, "layers": 3, "accused": 1.5, "highlighted": 1.0, "innocent": 0.25},
+            {"model": "resnet20", "networks": 1, "layers": 72} | {"accused": 1.0, "highlighted": 18.0, "innocent": 0.2},
         ],
         "table3": [{"model": "small", "target": "a", "net": 1, "searched": 2, "nan": 1, "evaluations": 40.0}]
         + [
@@ -103,7 +106,7 @@ def test_all_tables_are_printed_and_say_the_fraction_that_was_run() -> None:
 def test_a_strategy_without_a_search_has_a_dash() -> None:
     shown = view(facts())
     assert shown is not None
-    assert shown.grids[0].rows[0] == ["small", "a / b", "3", "2", "1", "-", "-"]
+    assert shown.grids[0].rows[0] == ["small", "a / b", "3", "2", "1", "-", "-", "-"]
 
 
 def test_individuals_that_failed_are_counted_by_what_lies_outside() -> None:
@@ -129,6 +132,9 @@ def test_the_papers_figures_stand_beside_ours() -> None:
     ]
     assert ["all (paper: 1,145)", "inconsistent", "2"] in [row[:3] for row in grids["Figure 4"]]
     assert ["all (paper: 1,332)", "consistent", "0"] in [row[:3] for row in grids["Figure 4"]]
+    assert [row[-1] for row in grids["Table 1"][:2]] == ["-", "303, 32, 285, -"]
+    assert ["paper, all seven", "TensorFlow / CNTK", "726", "182", "35", "150", "359", "-"] in grids["Table 1"]
+    assert [row[-1] for row in grids["Table 2"]] == ["-", "71, 2.18, 18, 22.98 %"]
     assert any("68 bugs and 83 implementation differences of 151, and 20" in line for line in shown.lines)
 
 
@@ -142,7 +148,7 @@ def test_who_hangs_on_invalid_values_is_in_the_table() -> None:
 def test_where_no_weights_are_moved_is_said() -> None:
     shown = view(facts())
     assert shown is not None
-    (line,) = [line for line in shown.lines if "move inputs alone" in line]
+    (line,) = [line for line in shown.lines if "move only the inputs" in line]
     assert "onnxruntime" in line
 
 

@@ -34,6 +34,20 @@ def test_all_test_inputs_that_there_are_are_used(
     assert seed.instances == used
 
 
+def test_a_seed_model_from_a_file_is_called_as_its_file(
+    monkeypatch: pytest.MonkeyPatch, fake_runner: Any, tmp_path: Path
+) -> None:
+    """Keras calls the models of most users ``functional``: two of them would be counted as one."""
+    monkeypatch.setattr(seed_models, "open_source", lambda text, context: source(3))
+    own = tmp_path / "own.keras"
+    own.touch()
+    seeds = [
+        open_seed(text, fake_runner(), RunnerSettings(), ("fake:a",), 0, None, silent)[0]
+        for text in (str(own), "zoo:s")
+    ]
+    assert [seed.name for seed in seeds] == ["own.keras", seeds[1].graph.name or "zoo:s"]
+
+
 def test_a_comparison_uses_the_first_thousand_of_them_where_nobody_says_how_many() -> None:
     assert source(1_200).pick_data(None, None, 0, {}).count == OWN_INSTANCES == 1_000
     assert source(1_200).pick_data(None, 1_100, 0, {}).count == 1_100

@@ -61,6 +61,22 @@ def test_a_lack_is_told_by_its_words(said: str, lacks: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "said", "missing"),
+    [
+        ("ImportError", "This requires the jax2onnx module. You can install it via `pip install jax2onnx`", True),
+        ("ImportError", "This requires the tf2onnx module.", True),
+        ("ModuleNotFoundError", "No module named 'scipy'", True),
+        ("ImportError", "`grain` is not installed", True),
+        ("ModuleNotFoundError", "No module named 'keras.src.lost'", False),
+        ("ImportError", "cannot import name 'relu' from 'keras.src.ops'", False),
+        ("ValueError", "No module named 'scipy'", False),
+    ],
+)
+def test_what_is_not_installed_is_no_fault_of_the_library(kind: str, said: str, missing: bool) -> None:
+    assert says_not_installed(kind, said, "keras:jax") == missing
+
+
+@pytest.mark.parametrize(
     ("kind", "said", "lacks"),
     [
         ("ImportError", "This requires the jax2onnx module. You can install it via `pip install jax2onnx`", True),

@@ -88,3 +88,15 @@ def test_a_procedure_without_a_population_says_nothing_of_one() -> None:
     again = Case.from_parts(crowded.header(), crowded.arrays())
     assert again.procedure.population == population
     assert again.digest == crowded.digest != plain.digest
+
+
+def test_individuals_are_handed_over_together_as_far_as_their_genes_go() -> None:
+    def some(count: int, genes: int) -> list[worker.Chromosome]:
+        found = [worker.Chromosome() for _ in range(count)]
+        for one in found:
+            one.vector = np.zeros(genes, np.float32)
+        return found
+
+    assert [len(group) for group in worker.grouped(iter(some(7, 10)), 30)] == [3, 3, 1]
+    assert [len(group) for group in worker.grouped(iter(some(3, 10)), 0)] == [1, 1, 1], "one by one"
+    assert [len(group) for group in worker.grouped(iter(some(2, 0)), 30)] == [1, 1], "nothing to hand over at once"

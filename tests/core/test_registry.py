@@ -50,6 +50,29 @@ def test_a_plug_in_adds_and_does_not_replace() -> None:
     assert Registry[object]("oracle", BUILTIN).get("ours") is json.loads
 
 
+@pytest.mark.parametrize(
+    ("module", "said"),
+    [
+        ("1 / 0\n", "cannot be loaded: ZeroDivisionError: division by zero"),
+        ("def Oracle(:\n", "cannot be loaded: SyntaxError: "),
+        ("class Oracle:\n    pass\n", "cannot be made: TypeError: Oracle() takes no arguments"),
+        ("def Oracle(setup):\n    raise KeyError('limit')\n", "cannot be made: KeyError: 'limit'"),
+    ],
+)
+def test_a_plug_in_that_fails_is_one_line(plugin: str, tmp_path: Path, module: str, said: str) -> None:
+    (tmp_path / f"{plugin}.py").write_text(module)
+    with pytest.raises(UsageError) as refused:
+        Registry[object]("oracle", BUILTIN).make("theirs", object())
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_what_fails_of_ours_is_a_bug_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "entry_points", lambda group: [])
+    with pytest.raises(TypeError):
+        Registry[object]("oracle", BUILTIN).make("ours")
+
+
 def test_names_are_sorted_and_iterable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "entry_points", lambda group: [EntryPoint("a-first", "json:dumps", group)])
     names: Registry[object] = Registry("rule", BUILTIN)

@@ -161,6 +161,15 @@ def test_a_parameter_whose_replacement_ends_a_failure_is_guilty(fake_runner: Any
     assert sentence(suspicion.diagnosis.evidence[-1]).startswith("another value of a parameter ends it")
 
 
+@pytest.mark.parametrize("values", [1, 3])
+def test_so_many_values_of_a_parameter_are_tried(fake_runner: Any, values: int) -> None:
+    runner = fake_runner(targets=PAIR, planted={"fake:b": {"hidden": shifted}})
+    (suspicion,) = judged(runner, classifier(), settings={"values": values}).suspicions
+    tried: Any = suspicion.diagnosis.evidence[-1].data["tried"]
+    activations = [one["value"] for one in tried["hidden#0"] if one["parameter"] == "activation"]
+    assert len(activations) == values + 1, "beside the default"
+
+
 def test_what_takes_more_than_the_layer_accuses_no_parameter(fake_runner: Any) -> None:
     """Alone the layer gives numbers, so that every value would seem to end it."""
 

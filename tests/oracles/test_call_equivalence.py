@@ -127,6 +127,16 @@ def test_the_weights_of_an_object_are_drawn_alike_on_both_sides() -> None:
         return x + np.float32(0.5)
 
     assert judged(program("torch.nn.RNN"), np.exp, off, noise=True).verdicts[0].judgement is Judgement.FAIL
+    for way, judgement in (
+        ("export", Judgement.FAIL),
+        ("turned + jit.trace", Judgement.FAIL),
+        ("saved", Judgement.FAIL),
+        ("fake", Judgement.PASS),
+    ):
+        plain = program("torch.nn.RNN")
+        given = Counterpart(procedure=replace(plain.procedure, variant=way), rule="module-export")
+        traced = replace(plain, counterpart=given)
+        assert judged(traced, np.exp, off, noise=True).verdicts[0].judgement is judgement
     for drawing in (program("torch.nn.RNN", dropout=0.5), program("torch.nn.RReLU")):
         assert judged(drawing, np.exp, off, noise=True).verdicts[0].judgement is Judgement.PASS
 
@@ -197,6 +207,8 @@ def test_refused_on_one_side_alone_is_a_difference_unless_it_is_a_lack(message: 
     ("rule", "message", "found"),
     [
         ("of-nothing", "expected non-zero dimensions but got [0, 4]", 0),
+        ("of-nothing", "Invalid number of data points (0) specified", 0),
+        ("of-nothing", "Inconsistent configuration parameters", 1),
         ("of-nothing", "vector::reserve", 1),
         ("row-by-row", "expected non-zero dimensions but got [0, 4]", 1),
     ],
@@ -225,6 +237,12 @@ def test_nan_on_one_side_blames_nobody_where_the_sides_compute_in_ways_of_their_
         answers = tuple(Answer(check, {T: pulled(check.case, 1.0)}) for check in judged_so.checks)
         seen = replace(seen, answers=(*seen.answers, *answers))
     assert len(judged_so.suspicions) == found
+
+
+@pytest.mark.parametrize(("numbers", "found"), [((1.7e308, 1.7e308, 1.0), 0), ((1.7e308, 1.0, 1.0), 1)])
+def test_which_sums_leave_the_range_of_float64_depends_on_their_order(numbers: tuple[float, ...], found: int) -> None:
+    wide = replace(case(), inputs={"x": np.array([numbers] * 2)})
+    assert len(judged(wide, np.abs, lambda x: x * np.nan).suspicions) == found
 
 
 def test_refused_on_both_sides_says_nothing() -> None:

@@ -9,12 +9,16 @@ import pytest
 
 from tensorparity.core.case import Case
 from tensorparity.core.engine import Ask
+from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder
+from tensorparity.core.oracle import Answer, Check, Judged
 from tensorparity.core.outcome import Failure, Outcome, Status
-from tensorparity.core.place import CLEARS, FAILS, PERSISTS, Place, TriedValue, places_of
+from tensorparity.core.place import CLEARS, FAILS, PERSISTS, UNDECIDED, Place, TriedValue, places_of
+from tensorparity.core.suspicion import Suspicion
+from tensorparity.core.verdict import Judgement, Kind, Measure, Verdict
 from tensorparity.operators.reference.evaluate import draw_weights
 from tensorparity.operators.spec import Parameter
-from tensorparity.oracles.causal import EVERY, other_values, with_value
+from tensorparity.oracles.causal import EVERY, _outcome, other_values, with_value
 from tensorparity.reporting.words import sentence
 from tensorparity.triage.guilty_parameters import evidence_of
 
@@ -169,6 +173,29 @@ def test_a_value_that_only_the_accused_runs_clears_nothing(fake_runner: Any) -> 
     runner.run_pairs = run_pairs
     found = places(runner, network())
     assert {(place.node, place.parameter) for place in found} == {("second#0", "")}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "expected"),
+    [(("keras",), UNDECIDED), (("fake:a",), CLEARS), (("fake:b",), PERSISTS), ((), CLEARS)],
+)
+def test_a_value_with_which_shared_code_is_wrong_clears_nothing(wrong: tuple[str, ...], expected: str) -> None:
+    """Whether the accused would be wrong by itself cannot be seen there; that another target is wrong says nothing."""
+    case, kind = network(), Kind.INCONSISTENCY
+    claim = Suspicion(kind, Diagnosis(Class.DEFECT, ("fake:b",), node="second#0"), case, TARGETS)
+    found = (Suspicion(kind, Diagnosis(Class.DEFECT, wrong, node="second#0"), case, TARGETS),) if wrong else ()
+    outcomes = {target: Outcome(target, Status.COMPLETED) for target in TARGETS}
+    answer = Answer(Check(case, TARGETS, "layer"), outcomes, Judged((), found))
+    assert _outcome(claim, case, answer) == expected
+
+
+@pytest.mark.parametrize(("error", "expected"), [(15.0, CLEARS), (17.0, UNDECIDED), (float("nan"), UNDECIDED)])
+def test_a_value_with_which_everybody_is_beyond_rounding_clears_nothing(error: float, expected: str) -> None:
+    case = network()
+    claim = Suspicion(Kind.INCONSISTENCY, Diagnosis(Class.DEFECT, ("fake:b",), node="second#0"), case, TARGETS)
+    alike = Verdict(Judgement.PASS, TARGETS, "precision", Measure("error-in-roundoffs", error), 16.0)
+    outcomes = {target: Outcome(target, Status.COMPLETED) for target in TARGETS}
+    assert _outcome(claim, case, Answer(Check(case, TARGETS, "layer"), outcomes, Judged((alike,)))) == expected
 
 
 @pytest.mark.parametrize(

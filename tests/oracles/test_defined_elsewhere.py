@@ -61,7 +61,7 @@ def test_who_answers_as_numpy_is_right(answer: float, right: bool) -> None:
     assert (found is not None) is right
     assert defined_elsewhere(operator, case, outputs, TORCH, TRAITS) is None, "torch documents itself"
     if found is not None:
-        assert sentence(found) == f"{JAX} answers as the library that defines the function: {found.data['words']}"
+        assert sentence(found) == f"{JAX} agrees with the library that defines the function: {found.data['words']}"
 
 
 def test_onnx_is_what_its_own_evaluator_says() -> None:

@@ -17,6 +17,7 @@ from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind, Stage
 from tensorparity.oracles.kinds import make_oracle, oracle_of
 from tensorparity.oracles.measure.export_failures import failed_operation
+from tensorparity.reporting.words import sentence
 from tensorparity.targets.selection import traits_of
 from tensorparity.triage.reproduce.export_scripts import export_script
 
@@ -71,6 +72,15 @@ def test_that_something_is_not_supported_is_no_excuse_for_an_export_alone() -> N
     words = Failure("NotImplementedError", "this layer is not supported")
     assert judged(case(), words).suspicions[0].diagnosis.klass is Class.DEFECT
     assert judged(case(reload=False), words).suspicions[0].diagnosis.klass is Class.UNSUPPORTED
+
+
+def test_a_package_that_is_not_installed_is_nobodys_defect() -> None:
+    said = "This requires the jax2onnx module. You can install it via `pip install jax2onnx`"
+    (found,) = judged(case(), Failure("ImportError", said)).suspicions
+    assert found.diagnosis.klass is Class.UNSUPPORTED
+    assert sentence(found.diagnosis.evidence[-1]) == (
+        "keras:tensorflow says that it needs a package which is not installed here"
+    )
 
 
 def test_another_answer_is_the_layers_in_that_format() -> None:

@@ -16,7 +16,7 @@ from tensorparity.core.comparison import Comparison, LayerDeviation
 from tensorparity.core.finding import Class, Diagnosis, Finding
 from tensorparity.core.self_agreement import SelfAgreement
 from tensorparity.core.severity import DIGITS
-from tensorparity.core.verdict import Judgement, Kind, Stage, Verdict
+from tensorparity.core.verdict import BY_ROUNDING, Judgement, Kind, Stage, Verdict
 from tensorparity.generators.inputs.models import Data
 from tensorparity.reporting import words
 from tensorparity.reporting.facts import Facts, KnownFacts, TargetFacts
@@ -27,7 +27,9 @@ from tensorparity.reporting.terminal import render as render_terminal
 
 A, B = "keras:jax", "onnxruntime"
 LAYERS = (LayerDeviation("conv", 0, "Conv2D", isolated_error=3.0), LayerDeviation("dense", 0, "Dense"))
-PASSING = Comparison(A, B, "y", Verdict(Judgement.PASS, (A, B), "rounding"), 32, labels_changed=0)
+PASSING = Comparison(
+    A, B, "y", Verdict(Judgement.PASS, (A, B), "rounding", judged_by=BY_ROUNDING), 32, labels_changed=0
+)
 FACTS = Facts(
     "compare",
     0,
@@ -87,7 +89,7 @@ def test_a_label_that_changed_is_said_with_why_it_passes() -> None:
 )
 def test_rounding_is_only_said_where_every_layer_rounds(errors: Any, reason: str, said: str) -> None:
     measured = tuple(replace(layer, isolated_error=e) for layer, e in zip(LAYERS, errors, strict=False))
-    verdict = replace(PASSING.verdict, reason=reason)
+    verdict = replace(PASSING.verdict, reason=reason, judged_by=BY_ROUNDING if "rounding" in reason else "")
     told = headline(labels_changed=1, layers=measured, verdict=verdict)
     assert said in told
     assert ("so this is rounding" in told) is (errors == (2.5, 30.0))

@@ -6,6 +6,8 @@ import io
 import json
 import re
 import runpy
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +118,18 @@ def test_defects_are_counted_alike_everywhere() -> None:
     assert "defect · 4" in badges(html.render(facts))
     assert re.search(r"^ *defect +4 ", terminal(facts), re.MULTILINE)
     assert facts.document()["stats"]["new_defects"] == 4
+    assert 'failures="4"' in junit.render(facts).splitlines()[1]
+    results = json.loads(sarif.render(facts))["runs"][0]["results"]
+    assert sum(result["kind"] == "fail" for result in results) == 4
+    assert len(re.findall(r"^## .* gives", markdown.render(facts), re.MULTILINE)) == 4
+
+
+@pytest.mark.parametrize("render", [junit.render, sarif.render])
+def test_a_defect_that_was_met_twice_names_the_finding_that_is_counted(render: Callable[[Facts], str]) -> None:
+    first, second = (replace(finding(name), cluster="one") for name in ("first", "second"))
+    text = render(compare(findings=(first, second)))
+    assert text.count("another sighting of first") == 1
+    assert "another sighting" not in render(compare(findings=(first, replace(second, cluster="two"))))
 
 
 @pytest.mark.parametrize(("facts", "title"), [(hunt_findings(), "Other findings"), (accepted(), "No new defects")])

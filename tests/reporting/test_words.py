@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -219,6 +220,10 @@ class TestEquivalences:
     )
     def test_what_differs_is_said_in_words(self, name: str, wrong: int | None, said: str) -> None:
         assert sentence(observed("differs-at", name=name, allowed=0.1, wrong=wrong)).startswith(said)
+
+    def test_no_rounding_makes_nan_of_a_number(self) -> None:
+        said = sentence(observed("differs-at", name="0", allowed=math.inf, wrong=0))
+        assert said.endswith("rounding explains no NaN or infinity of one side alone")
 
     def test_what_shows_in_a_unit_alone(self) -> None:
         assert sentence(observed("only-together")).startswith("only together")

@@ -7,8 +7,9 @@ table of its own, works for our targets only, so it is refused here.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from pathlib import Path
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -31,6 +32,10 @@ AT_HOME = (
     "zoo/",
 )
 _TESTS_OF_TEXT = ("startswith", "removeprefix", "endswith", "removesuffix")
+#: What looks something up, or for it, by an argument: tables, texts, patterns.
+_LOOKUPS = ("get", "pop", "setdefault", "index", "count", "find", "match", "fullmatch", "search")
+_COLLECTIONS = ("set", "frozenset", "tuple", "list")
+_COMPARISONS = ("eq", "ne", "contains")
 #: Variables that hold a target's name: taking one apart is asking who it is.
 _TARGETS = frozenset(["target", "suspect", "base", "t"])
 
@@ -42,49 +47,145 @@ def _names() -> frozenset[str]:
 
 
 NAMES = _names()
+FRAMEWORKS = frozenset(name[:-1] for name in NAMES if name.endswith(":"))
 
 
-def _is_name(node: ast.AST | None) -> bool:
-    return isinstance(node, ast.Constant) and node.value in NAMES
+def _is_text_of_name(node: ast.AST | None) -> bool:
+    """A constant with a name in it; settings and environments make another target of it, not another name."""
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and re.split("[@{]", node.value)[0] in NAMES
 
 
-def _holds_name(node: ast.AST) -> bool:
-    """A name, or a collection of constants with one in it."""
-    if isinstance(node, ast.Tuple | ast.List | ast.Set):
-        return any(map(_holds_name, node.elts))
-    if isinstance(node, ast.Call) and node.args:  # frozenset([...])
-        return isinstance(node.func, ast.Name) and node.func.id in ("set", "frozenset") and _holds_name(node.args[0])
-    return _is_name(node)
+def _constants(tree: ast.AST) -> frozenset[str]:
+    """What a module calls the names that it holds as constants of its own."""
+    pairs: list[tuple[ast.expr, ast.expr]] = []
+    for node in getattr(tree, "body", ()):
+        if isinstance(node, ast.Assign):
+            pairs += [pair for target in node.targets for pair in _unpacked(target, node.value)]
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            pairs.append((node.target, node.value))
+    return frozenset(t.id for t, value in pairs if isinstance(t, ast.Name) and _is_text_of_name(value))
 
 
-def _asks(node: ast.AST) -> bool:
-    """Whether an expression asks for a name."""
-    if isinstance(node, ast.Compare):
-        sides = [node.left, *node.comparators]
-        frameworks = [side for side in sides if isinstance(side, ast.Attribute) and side.attr == "framework"]
-        return bool(frameworks) or any(map(_holds_name, sides))
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        if node.func.attr in _TESTS_OF_TEXT:
-            return any(map(_holds_name, node.args))
-        taken_apart = node.func.attr in ("partition", "split") and [ast.unparse(a) for a in node.args[:1]] == ["':'"]
-        return taken_apart and isinstance(node.func.value, ast.Name) and node.func.value.id in _TARGETS
-    if isinstance(node, ast.Dict):
-        return any(_is_name(key) for key in node.keys)
-    if isinstance(node, ast.comprehension | ast.For):  # some of ours, one after another
-        return _holds_name(node.iter)
-    if isinstance(node, ast.Assign | ast.AnnAssign):  # a table to look names up in
-        return node.value is not None and not _is_name(node.value) and _holds_name(node.value)
-    return isinstance(node, ast.MatchValue) and _is_name(node.value)
+def _unpacked(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        return list(zip(target.elts, value.elts, strict=True))
+    return [(target, value)]
 
 
-def asking(source: str) -> Iterator[int]:
-    """The lines that ask for a name."""
-    tree = ast.parse(source)
-    registries = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _is_registry(node.func)]
-    at_home = {id(argument) for registry in registries for argument in registry.args}
+def _tree(path: str) -> ast.Module:
+    return ast.parse((ROOT / path).read_text(encoding="utf-8"))
+
+
+def _imported(tree: ast.AST, folder: PurePosixPath) -> frozenset[str]:
+    """What a module calls the names that it has from others of ours."""
+    found = set()
     for node in ast.walk(tree):
-        if _asks(node) and id(node) not in at_home:
-            yield getattr(node, "lineno", getattr(getattr(node, "iter", None), "lineno", 0))
+        if isinstance(node, ast.ImportFrom) and node.level and node.module:
+            start = folder if node.level == 1 else folder.parents[node.level - 2]
+            path = (start / node.module.replace(".", "/")).as_posix() + ".py"
+            if (ROOT / path).is_file():
+                theirs = _constants(_tree(path))
+                found |= {alias.asname or alias.name for alias in node.names if alias.name in theirs}
+    return frozenset(found)
+
+
+class _Search:
+    """Looks through one module for what asks for a name, also by a constant that holds it."""
+
+    def __init__(self, tree: ast.Module, folder: PurePosixPath) -> None:
+        self._tree = tree
+        self._held = _constants(tree) | _imported(tree, folder)
+
+    def lines(self) -> Iterator[int]:
+        registries = [n for n in ast.walk(self._tree) if isinstance(n, ast.Call) and _is_registry(n.func)]
+        at_home = {id(argument) for registry in registries for argument in registry.args}
+        for node in ast.walk(self._tree):
+            if self._asks(node) and id(node) not in at_home:
+                yield getattr(node, "lineno", getattr(getattr(node, "iter", None), "lineno", 0))
+
+    def _is_name(self, node: ast.AST | None) -> bool:
+        return _is_text_of_name(node) or (isinstance(node, ast.Name) and node.id in self._held)
+
+    def _holds_name(self, node: ast.AST) -> bool:
+        """A name, or a collection with one in it."""
+        if isinstance(node, ast.Tuple | ast.List | ast.Set):
+            return any(map(self._holds_name, node.elts))
+        if isinstance(node, ast.Dict):
+            return any(map(self._is_name, node.keys))
+        if isinstance(node, ast.Call) and node.args:  # frozenset([...])
+            return _is_called(node, _COLLECTIONS) and self._holds_name(node.args[0])
+        return self._is_name(node)
+
+    def _asks(self, node: ast.AST) -> bool:
+        """Whether an expression asks for a name."""
+        if isinstance(node, ast.Compare):
+            return self._compares(node)
+        if isinstance(node, ast.Call):
+            return self._calls(node)
+        if isinstance(node, ast.Dict | ast.Set):
+            return self._holds_name(node)
+        if isinstance(node, ast.DictComp):
+            return self._is_name(node.key)
+        if isinstance(node, ast.Subscript):
+            return self._is_name(node.slice)
+        if isinstance(node, ast.comprehension | ast.For):  # some of ours, one after another
+            return self._holds_name(node.iter)
+        if isinstance(node, ast.Assign | ast.AnnAssign):  # a table to look names up in
+            return node.value is not None and self._is_table(node)
+        return isinstance(node, ast.MatchValue) and self._is_name(node.value)
+
+    def _is_table(self, node: ast.Assign | ast.AnnAssign) -> bool:
+        """Several names for one variable; constants that each hold one are looked at where they are used."""
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        single = all(not isinstance(target, ast.Tuple) for target in targets)
+        return single and not self._is_name(node.value) and self._holds_name(node.value)  # type: ignore[arg-type]
+
+    def _compares(self, node: ast.Compare) -> bool:
+        sides = [node.left, *node.comparators]
+        frameworks = any(isinstance(side, ast.Attribute) and side.attr == "framework" for side in sides)
+        apart = any(map(_first_part, sides)) and any(map(_is_framework, sides))
+        within = any(isinstance(op, ast.In | ast.NotIn) for op in node.ops) and _is_framework(node.left)
+        inside = within and isinstance(sides[1], ast.Name) and sides[1].id in _TARGETS
+        return frameworks or apart or inside or any(map(self._holds_name, sides))
+
+    def _calls(self, node: ast.Call) -> bool:
+        if _is_called(node, ("dict",)) and any(keyword.arg in NAMES for keyword in node.keywords):
+            return True
+        if _is_called(node, _COMPARISONS):
+            return any(map(self._holds_name, node.args))
+        if not isinstance(node.func, ast.Attribute):
+            return False
+        if node.func.attr in (*_TESTS_OF_TEXT, *_LOOKUPS, *_COMPARISONS):
+            return any(map(self._holds_name, node.args))
+        return _takes_apart(node) and isinstance(node.func.value, ast.Name) and node.func.value.id in _TARGETS
+
+
+def _is_called(node: ast.Call, names: Sequence[str]) -> bool:
+    return isinstance(node.func, ast.Name) and node.func.id in names
+
+
+def _takes_apart(node: ast.AST) -> bool:
+    """``name.partition(":")`` and ``name.split(":")``."""
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+        return False
+    return node.func.attr in ("partition", "split") and [ast.unparse(a) for a in node.args[:1]] == ["':'"]
+
+
+def _first_part(node: ast.AST) -> bool:
+    return isinstance(node, ast.Subscript) and ast.unparse(node.slice) == "0" and _takes_apart(node.value)
+
+
+def _is_framework(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and node.value in FRAMEWORKS
+
+
+def asking(source: str, folder: str = "") -> Iterator[int]:
+    """The lines that ask for a name.
+
+    Args:
+        folder: where the module stands, by which it finds what it imports.
+    """
+    yield from _Search(ast.parse(source), PurePosixPath(folder)).lines()
 
 
 def _is_registry(function: ast.expr) -> bool:
@@ -98,7 +199,7 @@ def _files() -> list[str]:
 
 @pytest.mark.parametrize("path", _files())
 def test_no_module_asks_for_names(path: str) -> None:
-    lines = sorted(set(asking((ROOT / path).read_text(encoding="utf-8"))))
+    lines = sorted(set(asking((ROOT / path).read_text(encoding="utf-8"), PurePosixPath(path).parent.as_posix())))
     assert not lines, f"{path} asks for names in lines {lines}: give the target a trait, or the engine a setting"
 
 
@@ -117,6 +218,21 @@ def test_no_module_asks_for_names(path: str) -> None:
         'engine != "muffin"',
         'match target:\n    case "openvino": pass',
         'chosen = [name for name in ("tensorflow:eager",) if is_installed(name)]',
+        '_PAPER = "muffin"\njudge = 1 if oracle == _PAPER else 2',
+        '_A, _B = "keras:jax", 2\nfound = table[_A]',
+        'table["openvino"] = 1',
+        'waits = table.get("keras:torch", 0)',
+        "table = dict(muffin=1)",
+        'table = {"openvino"} | more',
+        'table = {"keras:jax": 1} if here else {}',
+        'target == "keras:jax@old"',
+        'target.startswith(tuple(["keras:"]))',
+        're.match("keras:", target)',
+        'operator.eq(target, "keras:jax")',
+        'who.split(":")[0] == "keras"',
+        'is_keras = "keras" in target',
+        '"keras:" in who',
+        'match engine, target:\n    case ("muffin" | "eagle", _): pass',
     ],
 )
 def test_what_asks_for_a_name(source: str) -> None:
@@ -133,10 +249,17 @@ def test_what_asks_for_a_name(source: str) -> None:
         'open_runner(["keras:jax"])',
         'ORACLES = Registry("oracle", {"muffin": "here:judge"})',
         'api.startswith("keras.layers.")',
+        '_EXPORTER = "torch:eager"\nexport(file, _EXPORTER)',
+        'package == "keras"',
     ],
 )
 def test_what_asks_for_none(source: str) -> None:
     assert not list(asking(source))
+
+
+def test_a_name_is_known_under_what_another_module_calls_it() -> None:
+    assert list(asking("from ..targets.catalogue import TORCH_EXPORTER as WHO\nif target == WHO:\n    pass", "cli"))
+    assert not list(asking("from ..elsewhere import WHO\nif target == WHO:\n    pass", "cli"))
 
 
 # --- kinds of cases

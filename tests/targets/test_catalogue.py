@@ -6,7 +6,7 @@ import pytest
 
 from tensorparity.core.errors import UsageError
 from tensorparity.core.procedure import Goal
-from tensorparity.targets import runner
+from tensorparity.targets import runner, selection
 from tensorparity.targets.catalogue import TARGETS, AdapterChoice, TargetSpec, traits_of
 from tensorparity.targets.environments import Inventory, in_versions
 from tensorparity.targets.names import parse_target
@@ -119,3 +119,9 @@ def test_keras_keeps_float64_on_tensorflow_alone() -> None:
 def test_traits_have_the_name_of_their_target() -> None:
     assert all(TARGETS.get(name).traits.name == name for name in TARGETS.names())
     assert TARGETS.get("torch:compile").traits.max_goal is Goal.GRADIENTS
+
+
+def test_every_backend_is_looked_at_and_compiling_ones_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selection, "installed_target", lambda name: True)
+    assert set(selection.searched_targets()) == {"keras:numpy", "keras:openvino"}
+    assert selection.only_alone() == ["keras:openvino"]

@@ -13,6 +13,7 @@ from tensorparity.core.errors import OutOfTimeError
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Status
 from tensorparity.core.procedure import Goal, Procedure, Recipe
+from tensorparity.core.runner import asking_all
 from tensorparity.core.time_limit import TimeLimit
 from tensorparity.targets.hanging import HASTE, HangMemory, parts_of
 from tensorparity.targets.limits import WorkerLimits
@@ -112,11 +113,12 @@ def test_a_worker_waits_once_and_who_asks_with_other_patience_waits_again() -> N
         (first,), began = runner.run_pairs([case]), time.monotonic()
         (again,), took = runner.run_pairs([case]), time.monotonic() - began
         (patient,) = runner.run_pairs([case], deadline_factor=2.0)
+        (asked,) = asking_all(runner).run_pairs([case])
         (other,) = runner.run_pairs([(misbehave("echo", x=np.ones(2)), "misbehaving")])
-    assert [outcome.status for outcome in (first, again, patient)] == [Status.TIMED_OUT] * 3
+    assert [outcome.status for outcome in (first, again, patient, asked)] == [Status.TIMED_OUT] * 4
     assert first.failure is not None
     assert again.failure == first.failure
-    assert took < 0.5 < patient.seconds
+    assert took < 0.5 < min(patient.seconds, asked.seconds)
     assert runner.hanging.spared() == {"misbehaving": {"misbehave.sleep": 1}}
     assert other.completed
 

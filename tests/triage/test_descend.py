@@ -154,6 +154,35 @@ class TestArgumentsThatTheLayerNeeds:
         assert list(reduction.case.subject.kwargs) == left
 
 
+ACTIVATION = "keras.activations.relu"
+
+
+class TestAnActivationCalledByItself:
+    """It is the function of ``keras.ops`` under another name, and so one defect with it."""
+
+    def lower(self, *wrong: str, **procedure: Any) -> Suspicion | None:
+        runner = Below(*wrong)
+        call = Case(ApiCall(ACTIVATION, (ArrayArg("x"),)), Procedure(goal=Goal.CALL), {"x": X})
+        suspicion = reduced(runner, call)
+        changed = replace(call, procedure=replace(call.procedure, **procedure))
+        return descend(examiner(runner), replace(suspicion, case=changed))
+
+    def test_is_filed_under_the_function_that_gives_the_same(self) -> None:
+        found = self.lower(ACTIVATION, KERAS)
+        assert found is not None
+        assert found.diagnosis.api == KERAS
+        assert found.diagnosis.suspects == (WRONG,)
+        assert f"{ACTIVATION} passes its arguments on to {KERAS}, which gives the same wrong answer" in sentences(
+            found.diagnosis
+        )
+
+    def test_what_the_function_does_not_show_is_its_own(self) -> None:
+        assert self.lower(ACTIVATION) is None
+
+    def test_gradients_are_not_told_by_answers(self) -> None:
+        assert self.lower(ACTIVATION, KERAS, derivative=1) is None
+
+
 def test_an_activation_is_known_under_its_name_in_ops() -> None:
     x = np.array([[1.0, 0.5, -3.0]], np.float32)
     case = Case(ApiCall("keras.ops.sparsemax", (ArrayArg("x"),)), Procedure(goal=Goal.CALL), {"x": x})

@@ -14,9 +14,10 @@ from tensorparity.core.case import ApiCall, ArrayArg, Case
 from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder, Node
 from tensorparity.core.oracle import Judged
-from tensorparity.core.procedure import Goal, Procedure
+from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Judgement, Kind, Stage, Verdict
+from tensorparity.operators.losses.alone import loss_alone
 from tensorparity.operators.reference.evaluate import draw_weights
 from tensorparity.targets.catalogue import traits_of
 from tensorparity.triage.explained_by import (
@@ -224,6 +225,70 @@ def test_a_share_of_the_explained_is_reduced_all_the_same(faulty: Any) -> None:
     assert (explanations.audited, explanations.refuted) == (2, 1)
 
 
+def test_two_triggers_are_alike_whatever_their_figures_are() -> None:
+    six, four, half = (Trigger({"max_value": value}, ("tie",)) for value in (6.0, 4.0, 3.5))
+    assert six.is_like(four)
+    assert not six.is_like(half)
+    assert not six.is_like(Trigger({"max_value": 6.0}, ()))
+    assert not Trigger({}, ("tie",)).is_like(six)
+
+
+def loss(name: str, optimizer: Recipe | None = None, **params: Any) -> Suspicion:
+    numbers = {"y0": np.array([[0.25, 0.75]], np.float32)}
+    case = loss_alone(Recipe(name, params), numbers, numbers, dtype=None, seed=0)
+    if optimizer is not None:
+        case = replace(case, procedure=replace(case.procedure, goal=Goal.UPDATE, optimizer=optimizer))
+    api = f"keras.optimizers.{optimizer.name}" if optimizer else f"keras.losses.{name}"
+    parameters = dict(optimizer.params if optimizer else params)
+    diagnosis = Diagnosis(Class.DEFECT, (TORCH,), api=api, parameters=parameters)
+    return Suspicion(Kind.INCONSISTENCY, diagnosis, case, TARGETS, stage=Stage.LOSS, reduced=True)
+
+
+class TestRecipes:
+    """A loss and an optimizer are set off by their own parameters, not by those of the layer they are run with."""
+
+    def test_the_trigger_is_the_recipes(self) -> None:
+        assert trigger_of(loss("Huber", delta=2.0)) == Trigger({"delta": 2.0}, (), "loss")
+        adam = loss("Huber", Recipe("Adam", {"amsgrad": True}), delta=2.0)
+        assert trigger_of(adam) == Trigger({"amsgrad": True}, (), "optimizer")
+
+    def test_two_losses_share_nothing_by_being_run_alone(self) -> None:
+        one, other = (loss(name) for name in ("Huber", "LogCosh"))
+        assert not may_explain(one, other)
+        assert not may_explain(loss("Huber", delta=2.0), loss("LogCosh", reduction="sum"))
+
+    def test_two_parameters_of_one_loss_are_two_clusters(self) -> None:
+        names = [{}, {"delta": 2.0}, {"delta": 4.0}, {"reduction": "sum"}]
+        clusters = [cluster_of(loss("Huber", **params), traits_of(TARGETS)) for params in names]
+        assert clusters[1] == clusters[2]
+        assert len(set(clusters)) == 3
+
+    def test_the_checks_edit_the_recipe(self) -> None:
+        suspicion, trigger = loss("Huber", delta=2.0, reduction="sum"), Trigger({"delta": 2.0}, (), "loss")
+        assert may_explain(loss("Huber", delta=4.0), suspicion)
+        necessary, sufficient = (check(suspicion.case, trigger) for check in (without_trigger, trigger_alone))
+        assert necessary is not None
+        assert sufficient is not None
+        assert necessary.procedure.loss == Recipe("Huber", {"reduction": "sum"})
+        assert sufficient.procedure.loss == Recipe("Huber", {"delta": 2.0})
+        for case in (necessary, sufficient):
+            assert np.array_equal(case.inputs["p0"], suspicion.case.inputs["p0"])
+
+
+def test_nothing_is_held_twice_against_the_same_defect(faulty: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    runner, held = faulty(has_elu), []
+    monkeypatch.setattr("tensorparity.triage.explanations.explain", lambda examiner, s, tried: held.append(tried) or {})
+    dense = convicted(runner, one_layer("Dense", (4,), **DENSE))
+    conv = convicted(runner, one_layer("Conv2D", (5, 5, 3), **CONV))
+    other = convicted(runner, one_layer("Dense", (4,), **{**DENSE, "use_bias": False}))
+    explanations = Explanations(examiner_for(runner, TARGETS))
+    explanations.learn([dense])
+    explanations.of([conv])
+    explanations.learn([other])
+    explanations.of([conv])
+    assert held == [[[dense]], [[other]]]
+
+
 def test_an_accepted_difference_explains_its_own_key_alone(faulty: Any) -> None:
     runner = faulty(has_elu)
     dense = convicted(runner, one_layer("Dense", (4,), **DENSE))
@@ -246,6 +311,17 @@ def test_merging_does_not_depend_on_what_was_reduced_first(faulty: Any) -> None:
         found.append(explanations.merged())
     first, last = sorted([dense.signature, conv.signature])
     assert found == [{last: first}] * 2
+
+
+def test_what_there_was_no_time_to_reduce_is_merged_as_well(faulty: Any) -> None:
+    runner = faulty(has_elu)
+    dense = convicted(runner, one_layer("Dense", (4,), **DENSE))
+    conv = convicted(runner, one_layer("Conv2D", (5, 5, 3), **CONV))
+    plain = convicted(faulty(lambda node, case: True), one_layer("MaxPooling2D", (6, 4, 2)))
+    explanations = Explanations(examiner_for(runner, TARGETS))
+    explanations.learn([dense])
+    assert explanations.merged([plain, conv]) == {conv.signature: dense.signature}
+    assert list(explanations._defects) == [dense.signature]
 
 
 def test_a_cluster_is_known_by_its_trigger(faulty: Any) -> None:

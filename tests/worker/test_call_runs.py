@@ -111,3 +111,46 @@ def test_results_are_pulled_back_with_quarters() -> None:
 def test_a_plain_job_is_no_varied_one() -> None:
     assert not is_varied(job(LOG, {}))
     assert is_varied(job(LOG, {}, rows=1))
+
+
+class _Scale:
+    """An object with a number that is drawn, and one that calls change."""
+
+    drawn = iter(range(100))
+
+    def __init__(self) -> None:
+        self.by, self.calls = next(_Scale.drawn), 0
+
+    def __call__(self, x: Any) -> Any:
+        self.calls += 1
+        return self.by * x + self.calls
+
+
+class TracingWays(NumpyWays):
+    VARIANTS = {"traced": lambda function, tensors, kept: kept.setdefault("traced", function)(tensors)}
+    TRACING = frozenset(["traced"])
+
+    def resolve(self, name: str) -> Any:
+        return _Scale if name == "np.Scale" else NumpyWays.resolve(self, name)
+
+    def state_of(self, value: Any) -> Any:
+        return value.calls
+
+    def put_back(self, value: Any, state: Any) -> None:
+        value.calls = state
+
+
+def test_what_is_traced_is_given_objects_that_are_made_once_and_as_new_for_every_input() -> None:
+    scaled = {
+        "kind": "api-call",
+        "api": "()",
+        "args": [{"$call": {"api": "np.Scale", "args": [], "kwargs": {}}}],
+        "kwargs": {},
+    }
+    scaled["args"].append({"$array": "x"})  # type: ignore[attr-defined]
+    runs = CallRuns(TracingWays())
+    _Scale.drawn = iter(range(5, 100))
+    result = runs.run(job(scaled, {"x": np.ones((3, 1))}, rows=3, variant="traced"))
+    assert [array.tolist() for array in result.outputs.values()] == [[6.0]] * 3
+    result = runs.run(job(scaled, {"x": np.ones((2, 1))}, rows=2))  # a plain call makes its own
+    assert [array.tolist() for array in result.outputs.values()] == [[7.0], [8.0]]

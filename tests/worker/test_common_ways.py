@@ -42,6 +42,7 @@ FUNCTIONS: dict[str, Any] = {
     "np.normed": lambda x: x / x.sum(axis=-1, keepdims=True),
     "np.nan_first": lambda x: np.where(np.isnan(x), 0.0, x) if np.ndim(x) else x,
     "np.third": lambda x: np.concatenate([x[:2], -x[2:3], x[3:]]) if len(x) > 2 and x[2] > 9 else x,
+    "np.tail": lambda x: np.concatenate([x[:16], 1.01 * x[16:]]) if np.ndim(x) else x,
     "np.twice": twice,
     "np.double": lambda x: 20 * x,
     "np.follows": follows,
@@ -122,6 +123,15 @@ class TestByElement:
         whole = np.array([1.0, 2.0, 10.0, 4.0])
         plain = run("np.third", whole, variant="").outputs["0"]
         assert plain.tolist() != run("np.third", whole, variant="by element").outputs["0"].tolist()
+
+    @pytest.mark.parametrize("way", ["by element", "without axes"])
+    def test_what_is_wrong_from_some_length_on_alone_shows_even_of_tame_numbers(self, way: str) -> None:
+        whole = np.linspace(1, 2, 17)
+        assert (run("np.tail", whole, variant=way).outputs["0"] == whole).all()
+        assert run("np.tail", whole, variant="").outputs["0"].tolist() != whole.tolist()
+        for api in ("np.normed", "np.flip", "np.sum"):
+            with pytest.raises(Unsupported, match=way):
+                run(api, whole, variant=way)
 
     def test_elements_without_axes_may_be_treated_otherwise(self) -> None:
         assert np.isnan(run("np.nan_first", WHOLE, variant="without axes").outputs["0"][0, 1])

@@ -22,6 +22,8 @@ _WORTHWHILE = 1 / 6
 _CLOSING = 1 / 20
 #: Of the time, by how much a round that is under way may be late.
 _LATE = 1 / 12
+#: Of the time, what is kept for holding at the end everything that was found against every known defect.
+_MERGING = 1 / 20
 #: By how much confirming may be late, at most: what was seen and not confirmed is lost.
 _GRACE, _LONGEST_GRACE = 1 / 12, 30.0
 #: Of a turn, what is searched in any case, however much waits to be reduced.
@@ -36,6 +38,7 @@ class StopReason(Enum):
     BUDGET = "the budget was used up"
     CASES = "all cases were run"
     INTERRUPTED = "interrupted"
+    FAILED = "an engine failed"
 
 
 def latest_end(seconds: float) -> float:
@@ -105,6 +108,10 @@ class CampaignBudget:
 
     @property
     def end_of_reducing(self) -> float:
+        return self.moment(self.total * (1 - _MERGING))
+
+    @property
+    def end_of_merging(self) -> float:
         return self.moment(self.total)
 
     def moment(self, seconds: float) -> float:

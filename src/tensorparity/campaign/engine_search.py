@@ -8,28 +8,36 @@ depends on nothing but its seed. What was convicted waits until the loop has it 
 from __future__ import annotations
 
 import time
+import traceback
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from pathlib import Path
+from typing import TypeVar
 
 from ..core.arraytext import arrays_to_json
 from ..core.case import Case
 from ..core.endings import without_limits
-from ..core.engine import Ask, Engine, KeepsCases, Phased, Result, Standing, Watchable
-from ..core.errors import OutOfTimeError
+from ..core.engine import Ask, Engine, KeepsCases, KeptCase, Phased, Result, Standing, Watchable
+from ..core.errors import EngineError, OutOfTimeError, TensorParityError
 from ..core.finding import Class
+from ..core.jsontext import Json
+from ..core.messages import gist
 from ..core.outcome import Outcome, Status
 from ..core.procedure import Goal
 from ..core.signature import Key
 from ..core.suspicion import Suspicion
 from ..core.verdict import Kind
+from ..engines.base import ENGINES
 from ..triage.examine import BegunExamination, Examined
 from .budget import CampaignBudget, CaseCount, StopReason, Turn
 from .events import CaseDone, EngineEnded, Progress, WorkerDied
 from .hangs import split_hangs
 from .phases import PhaseClock
 from .session import CampaignSession
+
+T = TypeVar("T")
 
 _DEATHS = (Status.CRASHED, Status.TIMED_OUT, Status.OUT_OF_MEMORY)
 
@@ -93,6 +101,8 @@ class EngineSearch:
         self._cut = False
         self.has_ended = False
         self.stop = StopReason.CASES
+        #: What a plug-in's engine ended with, where that was an exception.
+        self.failure = ""
 
     def run_turn(self, turn: Turn, others_wait: bool) -> Pause:
         """Search until the turn is over, the engine has no more cases, or what was found should be filed now.
@@ -111,6 +121,10 @@ class EngineSearch:
             if not turn.budget.is_timed:
                 raise
             self.end(StopReason.BUDGET)  # the round that was under way is told to nobody
+            return Pause.ENDED
+        except EngineError as error:
+            self.failure = str(error)
+            self.end(StopReason.FAILED)
             return Pause.ENDED
         finally:
             self.seconds += time.monotonic() - began
@@ -172,8 +186,31 @@ class EngineSearch:
     def ended(self) -> EngineEnded:
         """What is said of it at its end."""
         engine = self.engine
-        kept = tuple(engine.kept_cases()) if isinstance(engine, KeepsCases) else ()
-        return EngineEnded(engine.name, self.stop.value, self.seconds, self._running, engine.tables(), kept)
+        tables: Mapping[str, Json] = {}
+        kept: tuple[KeptCase, ...] = ()
+        try:
+            kept = tuple(self._by_engine(engine.kept_cases)) if isinstance(engine, KeepsCases) else ()
+            tables = self._by_engine(engine.tables)
+        except EngineError as error:
+            self.failure = self.failure or str(error)
+        return EngineEnded(engine.name, self.stop.value, self.seconds, self._running, tables, kept, self.failure)
+
+    def _by_engine(self, call: Callable[[], T]) -> T:
+        """What the engine answers.
+
+        Raises:
+            EngineError: where somebody else's fails; a failure of ours is a bug of ours.
+        """
+        try:
+            return call()
+        except Exception as error:
+            name = self.engine.name
+            if isinstance(error, TensorParityError) or ENGINES.is_ours(name):
+                raise
+            line = traceback.extract_tb(error.__traceback__)[-1]
+            place = f"{Path(line.filename).name}, line {line.lineno}"
+            said = f"{type(error).__name__} ({place}): {gist(str(error))}"
+            raise EngineError(f"the engine {name} ended with {said}") from error
 
     # Filing, which is everybody's: the loop confirms what waits, and says when it is filed
 
@@ -218,7 +255,7 @@ class EngineSearch:
             if self._clock is not None:
                 self._clock.before_asking()
                 self.stop = StopReason.BUDGET if self._clock.cut else self.stop
-            asks = self.engine.ask()
+            asks = self._by_engine(self.engine.ask)
             if not asks:
                 break  # until it is told more, if anything is under way; else it has finished
             kept = self._count.cut(asks)
@@ -252,7 +289,7 @@ class EngineSearch:
         self._session.examiner.remember(_convicted_last(item))
         self._session.begin_hangs(self._hangs)
         self._hangs.clear()
-        self.engine.tell([taught(result) for result in results])
+        self._by_engine(lambda: self.engine.tell([taught(result) for result in results]))
         if self._clock is not None:
             self._clock.after_telling()
         self._running += time.monotonic() - began

@@ -71,6 +71,7 @@ class EngineEnded:
     """An engine's part of the campaign is over.
 
     Args:
+        failure: what it ended with, where that was an exception of its own.
         seconds: all of it; ``running`` without confirming and reducing.
         kept: cases that its tables are about.
     """
@@ -81,6 +82,7 @@ class EngineEnded:
     running: float
     tables: Mapping[str, Json] = field(default_factory=dict)
     kept: tuple[KeptCase, ...] = ()
+    failure: str = ""
 
 
 __all__ = [

@@ -51,7 +51,7 @@ class Loop:
                 if search.has_begun:
                     self._session.emit(search.ended())
         stops = {search.stop for search in self._searches}
-        return StopReason.BUDGET if StopReason.BUDGET in stops else StopReason.CASES
+        return next((stop for stop in (StopReason.FAILED, StopReason.BUDGET) if stop in stops), StopReason.CASES)
 
     def _interrupt(self) -> None:
         for search in self._going_on:
@@ -164,6 +164,7 @@ def run_engines(
     first = time.monotonic() if began is None else began
     budget = CampaignBudget(seconds if cases is None else None, searching, first)
     stop = Loop(session, engines, budget, cases).run()
+    session.time_limit.at = budget.end_of_merging
     _merge(session, trying=stop is not StopReason.INTERRUPTED)
     session.time_limit.at = math.inf
     return stop

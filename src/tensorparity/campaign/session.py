@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -111,6 +111,8 @@ class CampaignSession:
     blameless: Counter[str] = field(default_factory=Counter)
     #: Confirmed and not filed yet, with what they were chosen as.
     _confirmed: list[tuple[Suspicion, _Chosen]] = field(default_factory=list)
+    #: Reduced and not filed yet.
+    _reduced: list[tuple[Prepared, _Chosen]] = field(default_factory=list)
     #: What was filed in this run, as it was prepared.
     _filed: dict[str, Prepared] = field(default_factory=dict)
     #: What each target did last, for its versions.
@@ -227,13 +229,18 @@ class CampaignSession:
         return _Chosen(suspicion, _name(case, suspicion, self.subject), engine)
 
     def file(self) -> None:
-        """Reduce what is new of all that was confirmed, and file it; some at a time."""
+        """Reduce what is new of all that was confirmed; only then file it, with scripts: some at a time."""
         while self._confirmed:
             piece = self._confirmed[:_PIECE]
             chosen = {id(suspicion): first for suspicion, first in piece}
             new = [s for s, _ in piece if not self._is_filed(self._completed(Prepared(s, s), chosen)[0].id)]
-            self._keep(self._prepared(new), chosen)
+            self._reduced += [(item, chosen[id(item.original)]) for item in self._prepared(new)]
             del self._confirmed[:_PIECE]
+        while self._reduced:
+            items, own = zip(*self._reduced[:_PIECE], strict=True)
+            ready = self.preparation.finished(items) if self.preparation is not None else items
+            self._keep(ready, {id(item.original): first for item, first in zip(items, own, strict=True)})
+            del self._reduced[:_PIECE]
         if self.preparation is not None:
             with contextlib.suppress(OutOfTimeError):  # what was met on the way and could not be confirmed
                 self._keep(self.preparation.met(), {})
@@ -257,7 +264,7 @@ class CampaignSession:
     def _prepared(self, suspicions: Sequence[Suspicion]) -> list[Prepared]:
         if self.preparation is None:
             return [Prepared(suspicion, suspicion) for suspicion in suspicions]
-        return self.preparation.reduce(suspicions)
+        return self.preparation.reduce(suspicions, finish=False)
 
     def _is_filed(self, identity: str) -> bool:
         return identity in self.findings or self.distinct.is_merged(identity)
@@ -301,16 +308,27 @@ class CampaignSession:
         Args:
             trying: False runs nothing, and only counts.
         """
-        roots = self.preparation.explanations.merged() if self.preparation is not None and trying else {}
+        known = self.preparation.explanations if self.preparation is not None and trying else None
+        roots = known.merged(self._unreduced()) if known is not None else {}
+        through: dict[str, set[str]] = {}
+        for finding in self.findings.values():
+            if finding.signature in roots and finding.diagnosis.api:
+                through.setdefault(roots[finding.signature], set()).add(finding.diagnosis.api)
         clusters = {finding.signature: finding.cluster for finding in self.findings.values()}
         for finding in list(self.findings.values()):
             root = roots.get(finding.signature, finding.signature)
-            self._update(replace(self._with_sightings(finding), cluster=clusters.get(root) or finding.cluster))
+            counted = self._with_sightings(finding, through.get(finding.signature, set()))
+            self._update(replace(counted, cluster=clusters.get(root) or finding.cluster))
 
-    def _with_sightings(self, finding: Finding) -> Finding:
+    def _unreduced(self) -> list[Suspicion]:
+        """What was filed of this run that there was no time to reduce."""
+        return [item.suspicion for finding, item in self.filed() if finding.is_defect and finding.reduced is False]
+
+    def _with_sightings(self, finding: Finding, names: Set[str]) -> Finding:
+        """How often it was met, and under which names, those of what was merged into it among them."""
         again = self.distinct.again.get(finding.signature, 0)
-        names = self.distinct.reached_through.get(finding.signature, set()) - {finding.diagnosis.api}
-        through = tuple(sorted(names | set(finding.reached_through)))
+        names = names | self.distinct.reached_through.get(finding.signature, set()) | set(finding.reached_through)
+        through = tuple(sorted(names - {finding.diagnosis.api}))
         aliases = tuple(sorted({*finding.aliases, *self.distinct.aliases.get(finding.signature, ())}))
         sightings = max(finding.sightings, 1 + again)
         return replace(finding, sightings=sightings, reached_through=through, aliases=aliases)

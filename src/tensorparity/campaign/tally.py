@@ -31,6 +31,7 @@ class EngineTally:
     running: float = 0.0
     findings: int = 0
     reason: str = ""
+    failure: str = ""
     tables: Mapping[str, Json] = field(default_factory=dict)
 
     def to_json(self) -> Json:
@@ -79,6 +80,12 @@ class CampaignTally:
         elif isinstance(event, EngineEnded):
             own = self._of(event.engine)
             own.seconds, own.running, own.reason, own.tables = event.seconds, event.running, event.reason, event.tables
+            own.failure = event.failure
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """What engines ended with that broke."""
+        return tuple(own.failure for own in self.engines.values() if own.failure)
 
     def _of(self, engine: str) -> EngineTally:
         return self.engines.setdefault(engine, EngineTally())

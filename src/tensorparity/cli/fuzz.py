@@ -109,13 +109,15 @@ def command(
 ) -> int:
     """Generate networks and compare one training step of each across targets: forward, loss, backward, update."""
     from ..commands.fuzz import FuzzSettings, fuzz, read_single_cases, read_stages
-    from ..oracles.kinds import MUFFIN
+    from ..core.oracle import counts_votes
+    from ..oracles.kinds import MUFFIN, ORACLES
     from ..reporting.fuzz_tables import render
-    from ..targets.selection import choose_for_fuzz, choose_targets, choose_voters
+    from ..targets.selection import choose_for_fuzz, choose_targets, choose_voters, only_alone
 
     judge = MUFFIN if protocol else run.oracle
     run = replace(run, oracle=judge, runner=replace(run.runner, lines=line_coverage))
-    default = choose_voters if judge == MUFFIN else choose_for_fuzz
+    voted = bool(judge) and counts_votes(ORACLES.get(judge))
+    default = choose_voters if voted else choose_for_fuzz
     count = models if models is not None else cases
     settings = FuzzSettings(
         targets=choose_targets(run.targets) if run.targets else default(),
@@ -125,6 +127,7 @@ def command(
         models=count,
         stages=read_stages(stages),
         single_cases=read_single_cases(stages),
+        only_alone=() if run.targets or judge == MUFFIN else only_alone(),
         networks=networks,
         resume=run.resume,
         # Who asks for a number of networks waits until each defect has its script; a budget bounds that, too.

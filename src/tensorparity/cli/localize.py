@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from ..oracles.measure.localizers import BESIDE_THE_REPLAY
 from .campaigns import Run, case_run_options
 from .options import case_file, check_writable
 
@@ -11,7 +12,7 @@ from .options import case_file, check_writable
 @click.command("localize")
 @click.option(
     "--by",
-    type=click.Choice(["replay", "audee"]),
+    type=click.Choice(list(BESIDE_THE_REPLAY)),
     default="replay",
     show_default=True,
     help="replay runs each layer alone; audee also tries other values of a guilty layer's parameters, and names "

@@ -22,7 +22,7 @@ def notes_on_oracle(chosen: str, judges: Mapping[str, Set[str]], default: str) -
     others = [engine for engine, own in judges.items() if any(map(_decides, own - {chosen}))]
     if others:
         judged = role or "some cases"
-        return [f"the oracle {chosen} judges {judged}; of {', '.join(others)} cases are judged by other rules"]
+        return [f"the oracle {chosen} judges {judged}; other cases of {', '.join(others)} are judged by other rules"]
     if judges and not any(chosen in own for own in judges.values()):
         return [f"the oracle {chosen} judged nothing: all cases of this run were only measured"]
     return []

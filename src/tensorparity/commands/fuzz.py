@@ -66,6 +66,7 @@ class FuzzSettings:
         single_cases: kinds of cases that are run beside the networks, with what must be refused.
         reducing: how much work goes into reducing what is found; None files it as it is.
         resume: go on with the last run of the same seed, settings and versions in the store.
+        only_alone: targets that run no networks, but the single cases beside them.
         protocol: the engine's, ``paper`` or none: of ``networks`` then counts what a user may choose in it.
         rule: ``t`` and ``epsilon`` of the paper's rule, where they are not the paper's.
     """
@@ -80,6 +81,7 @@ class FuzzSettings:
     oracle: str = ""
     networks: NetworkSettings = field(default_factory=NetworkSettings)
     single_cases: Sequence[str] = ()
+    only_alone: Sequence[str] = ()
     store: str | Path = "tensorparity-out"
     folder: Path | None = None
     reducing: ReducingSettings | None = None
@@ -108,6 +110,7 @@ class FuzzSettings:
             "training": networks.training,
             "faults": {target: [fault.name, fault.digest] for target, fault in self.runner.faults.items()},
             **({"beside": list(self.single_cases)} if self.single_cases else {}),
+            **({"alone": list(self.only_alone)} if self.only_alone else {}),
             **({"protocol": self.protocol} if self.protocol else {}),
             **({"rule": dict(self.rule)} if self.rule else {}),
             **({"settings": sections} if sections else {}),
@@ -131,6 +134,7 @@ class FuzzSettings:
             "stages": self._stages(),
             "single_cases": tuple(self.single_cases),
             "only_trainable": False,
+            "only_alone": tuple(self.only_alone),
         }
         return {**told, **self.sections.engine(_ENGINE)}
 

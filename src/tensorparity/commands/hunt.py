@@ -142,7 +142,9 @@ class Hunt:
         factory, settings = ENGINES.get(name), self._settings
         besides = settings.libraries if calls_functions(factory) else ()
         targets = (*settings.targets, *besides)
-        return factory(replace(self._setup, targets=targets, settings=settings.sections.engine(name)))
+        setup = replace(self._setup, targets=targets, settings=settings.sections.engine(name))
+        engine: Engine = ENGINES.make(name, setup)
+        return engine
 
     def facts(self, seconds: float) -> Facts:
         settings, tally = self._settings, self.tally
@@ -163,6 +165,7 @@ class Hunt:
             findings=tuple(self.session.findings.values()),
             notes=(
                 f"ended because {self.stop.value}" if self.stop is not StopReason.INTERRUPTED else "interrupted",
+                *tally.failures,
                 *self._notes,
                 *notes_on_oracle(settings.oracle, tally.judges, DEFAULT_ORACLE),
                 *self.session.open_questions(),
@@ -208,6 +211,6 @@ def hunt(settings: HuntSettings, listener: Listener = silent) -> Hunted:
     ):
         campaign = Hunt(settings, runner, store, listener, began)
         campaign.run()
-        broken = any(target in settings.targets for target in runner.broken)
+        broken = any(target in settings.targets for target in runner.broken) or bool(campaign.tally.failures)
         facts = with_texts(campaign.facts(time.monotonic() - began), store)
         return Hunted(facts, broken, store.folder)

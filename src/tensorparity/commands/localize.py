@@ -19,8 +19,9 @@ from ..core.procedure import Goal
 from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement
 from ..operators.reference.rounding import K
-from ..oracles.causal import CAUSAL, EVERY, PLACES
+from ..oracles.causal import EVERY, PLACES
 from ..oracles.kinds import DEFAULT_ORACLE, WHOLE_MODELS, of_role, oracle_of
+from ..oracles.measure.localizers import BESIDE_THE_REPLAY
 from ..oracles.whole.sight import model_of
 from ..reporting.facts import Facts
 from ..reporting.words import with_words
@@ -30,9 +31,6 @@ from ..triage.guilty_parameters import evidence_of
 from .opening import OpenCase, open_case
 from .sources.models import Context, open_source
 from .whole_models import ModelExaminer
-
-#: The rule that runs things of its own, by the name that users give it.
-BY_AUDEE = "audee"
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ def localize(
     *,
     oracle: str = "",
     sections: Sections | None = None,
-    by: str = "",
+    by: str = "replay",
 ) -> Localized:
     """Look at the layers of a case's model; of a call or a single layer there is only one place to name.
 
@@ -64,21 +62,22 @@ def localize(
     with open_case(path, targets, settings, oracle, sections) as opened:
         single = isinstance(opened.case.subject, ApiCall) or opened.case.procedure.goal is not Goal.FORWARD
         facts = _single(opened) if single else _model(opened, listener)
-        if by == BY_AUDEE:
-            facts = _with_parameters(opened, facts)
+        if BESIDE_THE_REPLAY[by]:
+            facts = _with_parameters(opened, facts, by)
         ran = any(target.usable for target in facts.targets) or bool(facts.findings)
         stats = {**facts.stats, "seconds": time.monotonic() - began}
         broken = any(target in opened.targets for target in opened.runner.broken)
         return Localized(replace(facts, stats=stats, notes=(*opened.notes, *facts.notes)), broken or not ran)
 
 
-def _with_parameters(opened: OpenCase, facts: Facts) -> Facts:
+def _with_parameters(opened: OpenCase, facts: Facts, by: str) -> Facts:
     """The facts with the places that causal testing names: layers, and the parameters of theirs that are guilty."""
     runner = with_cache(opened.runner, opened.runner.settings)
-    examiner = opened.examiner(runner, {CAUSAL: {"values": EVERY}})
-    (examined,) = examiner.examine([Ask(opened.case, opened.targets, (CAUSAL,))])
+    oracle = BESIDE_THE_REPLAY[by]
+    examiner = opened.examiner(runner, {oracle: {"values": EVERY}})
+    (examined,) = examiner.examine([Ask(opened.case, opened.targets, (oracle,))])
     places: Sequence[Place] = examined.judged.facts.get(PLACES, ())
-    said = {BY_AUDEE: tuple(map(str, places))}
+    said = {by: tuple(map(str, places))}
     pairs = facts.comparisons
     return replace(
         facts,

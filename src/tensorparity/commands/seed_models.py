@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ..campaign.events import Listener
 from ..core.errors import UsageError
+from ..core.graph import LayerGraph
 from ..engines.audee.seeds import SeedModel
 from ..generators.inputs.models import Data
 from ..operators.catalogue import has_layer
@@ -43,4 +44,9 @@ def open_seed(
     whole = data is not None or source.data is not None
     found: Data = source.pick_data(data, ALL_INPUTS if whole else None, seed, {})
     notes = [f"{text}: {note}" for note in source.notes]
-    return SeedModel(graph.name or text, graph, model.weights, found.inputs), notes
+    return SeedModel(_name(text, graph), graph, model.weights, found.inputs), notes
+
+
+def _name(text: str, graph: LayerGraph) -> str:
+    """A file's own name: Keras calls most models of users alike."""
+    return Path(text).name if Path(text).is_file() else graph.name or text

@@ -30,6 +30,11 @@ class Ask:
     counted: bool = True
     part: str = ""
 
+    def __post_init__(self) -> None:
+        """A plug-in may give lists."""
+        object.__setattr__(self, "targets", tuple(self.targets))
+        object.__setattr__(self, "oracles", tuple(self.oracles))
+
 
 @dataclass(frozen=True)
 class Result:

@@ -38,6 +38,10 @@ class RunError(TensorParityError):
     """The run itself failed, through no fault of the case: exit code 3."""
 
 
+class EngineError(RunError):
+    """Somebody's engine ended with an exception: it searches no further, and the others go on."""
+
+
 class OutOfTimeError(RunError):
     """The time that a run was given is used up, and somebody waited for an answer."""
 

@@ -60,19 +60,28 @@ _LACKS = re.compile(
 _LACKING_TYPES = ("NotImplementedError", "UnimplementedError")
 
 
-#: How a library says that another package is wanted; a module with a dot in its name may be one of its own.
-_NOT_INSTALLED = re.compile(r"pip3? install|No module named '\w+'", re.IGNORECASE)
-_IMPORTING_TYPES = ("ImportError", "ModuleNotFoundError")
-
-
 def says_unsupported(kind: str, message: str) -> bool:
     """A documented lack, by the exception's type or by its words; or another package is not installed."""
     return kind in _LACKING_TYPES or bool(_LACKS.search(gist(message, 2000))) or says_not_installed(kind, message)
 
 
-def says_not_installed(kind: str, message: str) -> bool:
-    """What was asked needs a package that is not there: that is the environment's lack, and no library's defect."""
-    return kind in _IMPORTING_TYPES and bool(_NOT_INSTALLED.search(message[:4000]))
+#: How libraries say that something optional is missing on this machine, and what it is called.
+_MISSING = re.compile(
+    r"pip install|no module named '?(?P<module>\w+)(?![\w.])|is not installed|(?:must|needs? to) be installed"
+    r"|requires (?:the )?[\w.-]+ (?:module|package|library)",
+    re.IGNORECASE,
+)
+_IMPORTING = ("ImportError", "ModuleNotFoundError")
+
+
+def says_not_installed(kind: str, message: str, target: str = "") -> bool:
+    """An optional package is missing: a matter of this machine, and of no library.
+
+    Args:
+        target: what was asked; a library that misses itself, or a module of its own, is broken.
+    """
+    found = _MISSING.search(gist(message, 2000)) if kind in _IMPORTING else None
+    return found is not None and not (found["module"] and found["module"] in re.findall(r"\w+", target))
 
 
 #: How TensorFlow says that an operation has no kernel for a dtype, or does not declare it.

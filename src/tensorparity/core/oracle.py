@@ -60,6 +60,11 @@ class Check:
     key: tuple[str, ...] = ()
     deadline: float = 1.0
 
+    def __post_init__(self) -> None:
+        """A plug-in may give lists; checks are compared, and their keys counted."""
+        object.__setattr__(self, "targets", tuple(self.targets))
+        object.__setattr__(self, "key", tuple(self.key))
+
 
 @dataclass(frozen=True)
 class Judged:
@@ -193,6 +198,9 @@ class OracleFactory(Protocol):
         chooses does not take its place.
     ``of_networks``
         True where it convicts in whole networks, of which witnesses of single layers know nothing.
+    ``counts_votes``
+        True where who is wrong is told by a vote of the targets alone: whoever can run a case has one, also those that
+        are only asked about what was convicted otherwise.
     ``settings``
         the names of its settings. Others are refused with a usage error; where it does not say, all are accepted.
     """
@@ -208,6 +216,11 @@ def role_of_factory(factory: OracleFactory) -> str:
 def only_measures(factory: OracleFactory) -> bool:
     """``only_measures`` of an oracle's factory."""
     return bool(getattr(factory, "only_measures", False))
+
+
+def counts_votes(factory: OracleFactory) -> bool:
+    """``counts_votes`` of an oracle's factory."""
+    return bool(getattr(factory, "counts_votes", False))
 
 
 def is_of_networks(factory: OracleFactory) -> bool:

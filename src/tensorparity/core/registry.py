@@ -12,12 +12,16 @@ from importlib.metadata import entry_points
 from typing import Any, Generic, TypeVar
 
 from .errors import TensorParityError, UsageError
+from .messages import gist
 from .near_misses import meant
 
 T = TypeVar("T")
 
 #: The extension points of decision 12.
 POINTS = ("target", "engine", "oracle", "rule", "layer", "operator", "report")
+
+
+_PACKAGE = __name__.partition(".")[0]
 
 
 class Registry(Generic[T]):
@@ -66,6 +70,20 @@ class Registry(Generic[T]):
             self._loaded[name] = resolve(self.point, name, self._paths[name])
         return self._loaded[name]
 
+    def make(self, name: str, *given: object) -> Any:
+        """What the factory behind ``name`` makes.
+
+        Raises:
+            UsageError: for an unknown name, or a plug-in's factory that fails.
+        """
+        factory: Any = self.get(name)
+        try:
+            return factory(*given)
+        except Exception as error:
+            if isinstance(error, TensorParityError) or self.is_ours(name):
+                raise
+            raise UsageError(f"{self.point} {name!r} cannot be made: {_said(error)}") from error
+
     def _scan(self) -> None:
         if self._scanned:
             return
@@ -78,7 +96,7 @@ def resolve(point: str, name: str, path: str) -> Any:
     """The object that ``package.module:attribute`` names.
 
     Raises:
-        UsageError: where it cannot be imported.
+        UsageError: where it cannot be imported; a module of a plug-in may fail in any way.
     """
     module, _, attribute = path.partition(":")
     try:
@@ -87,4 +105,12 @@ def resolve(point: str, name: str, path: str) -> Any:
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:
         raise UsageError(f"{point} {name!r} points at {path!r}, which cannot be loaded: {error}") from error
+    except Exception as error:
+        if module.partition(".")[0] == _PACKAGE:
+            raise
+        raise UsageError(f"{point} {name!r} points at {path!r}, which cannot be loaded: {_said(error)}") from error
     return found
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {gist(str(error))}"

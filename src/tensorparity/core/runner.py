@@ -72,6 +72,18 @@ def one_fresh_set(runner: Runner) -> AbstractContextManager[None]:
     return runner.one_fresh_set() if isinstance(runner, SharesFresh) else nullcontext()
 
 
+@runtime_checkable
+class RemembersHangs(Protocol):
+    """A runner that answers from memory what is known to hang."""
+
+    def asking_all(self) -> Runner: ...
+
+
+def asking_all(runner: Runner) -> Runner:
+    """The same runner without a memory of hangs: a call that hangs with some arguments fails otherwise with others."""
+    return runner.asking_all() if isinstance(runner, RemembersHangs) else runner
+
+
 @dataclass(frozen=True)
 class _Ended:
     found: list[Outcome]

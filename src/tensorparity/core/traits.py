@@ -41,6 +41,7 @@ class TargetTraits:
         witness: runs single layers without the front end of a family, and is asked about what was convicted.
         default: part of the default set of ``hunt`` and ``compare`` where installed.
         searched: part of that of ``hunt`` and ``fuzz`` alone, as far as it runs a case: it is accused like the others.
+        alone: that search asks it for single layers and calls, which it compiles one by one; networks take it too long.
         high_precision: computes a whole model in float64 under that policy, for whoever needs a value to measure by.
         wide_formats: formats of model files that it runs in float64 as they are.
         training_rank: who trains models for us, the lower the sooner; None for whoever does not.
@@ -78,6 +79,7 @@ class TargetTraits:
     tolerances: Mapping[str, Tolerance] = field(default_factory=dict)
     settings: tuple[Setting, ...] = ()
     searched: bool = False
+    alone: bool = False
     optimizers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def implementation(self, op: str = "") -> str:

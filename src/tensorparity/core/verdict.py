@@ -7,6 +7,9 @@ from enum import Enum
 
 from .jsontext import Json
 
+#: In ``Verdict.judged_by``: a difference that passes because rounding explains it.
+BY_ROUNDING = "rounding"
+
 
 class Judgement(Enum):
     PASS = "pass"

@@ -25,6 +25,7 @@ from ..core.verdict import Judgement, Kind, Measure, Verdict
 from .audee_localization import T1, T2, Localized, Thresholds, localize_by_rates, localize_failure
 from .audee_looking import Looked, look
 from .base import Asking, Steps, Stepwise
+from .causal import VALUES
 from .failures import in_words
 from .kinds import WHOLE_MODELS
 from .measure.diagnose import public_name
@@ -51,11 +52,12 @@ class AudeeMeasures(Stepwise):
 class Audee(Stepwise):
     """The paper's three oracles decide; which layer it is, and which parameter, Algorithm 2 says.
 
-    Settings: ``t1`` and ``t2`` of Algorithm 2; ``localize`` false leaves it out.
+    Settings: ``t1`` and ``t2`` of Algorithm 2, ``values`` of each parameter that it tries; ``localize`` false leaves it
+    out.
     """
 
-    settings: ClassVar[tuple[str, ...]] = ("t1", "t2", "localize")
-    defaults: ClassVar[Mapping[str, object]] = {"t1": T1, "t2": T2}
+    settings: ClassVar[tuple[str, ...]] = ("t1", "t2", "values", "localize")
+    defaults: ClassVar[Mapping[str, object]] = {"t1": T1, "t2": T2, "values": VALUES}
 
     name = "audee"
     role = WHOLE_MODELS
@@ -63,7 +65,9 @@ class Audee(Stepwise):
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
         given = setup.settings
-        self._thresholds = Thresholds(float(given.get("t1", T1)), float(given.get("t2", T2)))
+        self._thresholds = Thresholds(
+            float(given.get("t1", T1)), float(given.get("t2", T2)), int(given.get("values", VALUES))
+        )
         self._localizes = bool(given.get("localize", True))
 
     def steps(self, seen: Seen) -> Steps:
@@ -113,7 +117,7 @@ def _located(found: Sequence[Suspicion], thresholds: Thresholds) -> Asking[list[
             places = yield from localize_by_rates(suspicion.case, (a, b), thresholds)
             told.append(_with_places(suspicion, places))
         else:
-            places = yield from localize_failure(suspicion)
+            places = yield from localize_failure(suspicion, thresholds.values)
             told.append(_with_evidence(suspicion, places) if places.places else suspicion)
     return told
 

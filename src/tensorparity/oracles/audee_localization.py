@@ -28,7 +28,7 @@ from ..core.verdict import Kind
 from ..operators.reference.evaluate import evaluate_node, infer_shapes
 from ..operators.spec import ShapeError
 from .base import Asking
-from .causal import Trial, amplifier, layer_alone, stacked, trials_of, with_graph
+from .causal import VALUES, Trial, amplifier, layer_alone, stacked, trials_of, with_graph
 from .masked_inputs import alone
 from .measure.individuals import row_distances, rows_with_nan
 from .measure.rates import EPSILON, localization_map
@@ -41,10 +41,11 @@ _GENERATIONS = 3
 
 @dataclass(frozen=True)
 class Thresholds:
-    """t1 and t2 of Algorithm 2."""
+    """t1 and t2 of Algorithm 2, and how many values of each parameter are tried beside the default."""
 
     t1: float = T1
     t2: float = T2
+    values: int = VALUES
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def localize_by_rates(case: Case, pair: tuple[str, str], thresholds: Thresholds)
         if node is None:
             return Localized(tuple(places), "" if nodes or not places else places[-1].node)
         taken.add(node.key)
-        tried = yield from _tried(case, node, nodes[pair[0]], pair, thresholds.t2)
+        tried = yield from _tried(case, node, nodes[pair[0]], pair, thresholds)
         places += places_of(node.key, tried)
         if _is_last(graph, node):
             return Localized(tuple(places))
@@ -81,14 +82,14 @@ def localize_by_rates(case: Case, pair: tuple[str, str], thresholds: Thresholds)
         case = fixed
 
 
-def localize_failure(suspicion: Suspicion) -> Asking[Localized]:
+def localize_failure(suspicion: Suspicion, values: int = VALUES) -> Asking[Localized]:
     """The guilty parameters of a layer that gives NaN or ends badly: those of which another value ends that."""
     key = suspicion.diagnosis.node
     single = layer_alone(suspicion.case, key) if key else None
     if key is None or single is None:
         return Localized((Place(key),) if key else ())
     targets = tuple(target for target in suspicion.targets if target in suspicion.diagnosis.suspects)
-    trials = list(trials_of(single))
+    trials = list(trials_of(single, values))
     itself, *answers = yield [Check(single, targets), *(Check(trial.case, targets) for trial in trials)]
     if judge_failure(itself, suspicion.kind) != PERSISTS:
         return Localized((Place(key),))  # it takes more than this layer
@@ -143,7 +144,7 @@ def _exceeds(rate: float | None, t1: float) -> bool:
 
 
 def _tried(
-    case: Case, node: Node, nodes: Mapping[str, Array], pair: tuple[str, str], t2: float
+    case: Case, node: Node, nodes: Mapping[str, Array], pair: tuple[str, str], thresholds: Thresholds
 ) -> Asking[tuple[TriedValue, ...]]:
     graph = case.subject
     assert isinstance(graph, LayerGraph)
@@ -151,10 +152,10 @@ def _tried(
         single = alone(node, node_inputs(graph, node, case.inputs, nodes), case.weights, case.seed)
     except (KeyError, ValueError, ShapeError, TensorParityError):
         return ()
-    trials = list(trials_of(single))
+    trials = list(trials_of(single, thresholds.values))
     answers = yield [Check(trial.case, pair) for trial in trials]
-    found = {place: judge_rates(answer, t2) for place, answer in enumerate(answers)}
-    found |= yield from _worst(trials, found, pair, t2)
+    found = {place: judge_rates(answer, thresholds.t2) for place, answer in enumerate(answers)}
+    found |= yield from _worst(trials, found, pair, thresholds.t2)
     return tuple(TriedValue(trial.parameter, trial.value, found[place]) for place, trial in enumerate(trials))
 
 

@@ -27,6 +27,7 @@ from .isolated_checks import judge_form
 from .measure.diagnose import accusation_of
 from .measure.documented_freedoms import freedom_of
 from .measure.isolated_nodes import in_effective_dtype, measure_outputs, with_dtypes
+from .measure.limits import limits_of
 from .measure.node_errors import NodeErrors, absolute_error, reference_error
 from .measure.weights_of_zero import not_finite_by_zero
 from .statements import BY_REFERENCE, Statement, clears, convicts, doubts
@@ -80,7 +81,7 @@ def _errors(case: Case, completed: Mapping[str, Outcome], truth: Truth, traits: 
     policy = _policy(case)
     involved = [*case.arrays().values(), *(value.value for value in truth.values())]
     judged = in_range(in_effective_dtype(answers, policy, traits), policy_named(policy), involved, traits)
-    freed = freedom_of(case) or not_finite_by_zero(case, list(truth.values()))
+    freed = freedom_of(case) or not_finite_by_zero(case, list(truth.values())) or limits_of(case, list(truth.values()))
     errors = measure_outputs(_node_of(case), judged, list(truth.values()), freed, list(case.inputs.values()))
     errors = _with_further_outputs(with_dtypes(errors, answers, policy, traits), case, completed)
     if isinstance(case.subject, LayerGraph) and all(error <= K for error in errors.errors.values()):

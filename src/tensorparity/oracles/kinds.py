@@ -182,6 +182,7 @@ def make_oracle(name: str, setup: Setup) -> Oracle:
     """The oracle of a name.
 
     Raises:
-        UsageError: for a name that nobody registered.
+        UsageError: for a name that nobody registered, or a plug-in's that cannot be made.
     """
-    return ORACLES.get(name)(setup)
+    oracle: Oracle = ORACLES.make(name, setup)
+    return oracle

@@ -31,6 +31,7 @@ class Muffin(Stepwise):
     defaults: ClassVar[Mapping[str, object]] = {"t": THRESHOLD, "epsilon": EPSILON}
 
     role = TRAINING_STEPS
+    counts_votes = True
     of_networks = True
 
     def __init__(self, setup: Setup) -> None:

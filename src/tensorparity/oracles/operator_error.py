@@ -83,7 +83,8 @@ def judge_operator(seen: Seen, *, numbers: bool = True) -> Steps:
     accused = list(_accused(noted)) if numbers else []
     suspicions = [item.suspicion() for item in accused]
     if numbers and not suspicions and operator.is_free:
-        suspicions += yield from answered_both_ways(seen, {t: noted.outcomes[t] for t in noted.answered})
+        found = yield from answered_both_ways(seen, {t: noted.outcomes[t] for t in noted.answered})
+        suspicions += [_named(noted, suspicion) for suspicion in found]
     suspicions += yield from accused_endings(noted)
     suspicions = [replace(suspicion, oracle=PRECISION) for suspicion in suspicions]
     told = {**noted.facts, "finite": [item.target for item in accused if item.finite]}
@@ -193,6 +194,14 @@ class _Accused:
             worst=WorstElement((self.row, *index[1:])) if index else None,
             row=None if alone else self.row,
         )
+
+
+def _named(noted: Notes, suspicion: Suspicion) -> Suspicion:
+    """A suspicion that another rule raised, under the name and parameters of the operator's findings."""
+    (target,), own = suspicion.diagnosis.suspects, _params(suspicion.case)
+    api = native_name(noted.operator, noted.traits[target].calls, suspicion.case)
+    named = replace(suspicion.diagnosis, api=api, parameters={"dtype": noted.dtype, **own})
+    return replace(suspicion, diagnosis=named, features=special_features(suspicion.case))
 
 
 def _params(case: Case) -> dict[str, object]:

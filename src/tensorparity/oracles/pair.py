@@ -18,7 +18,7 @@ from ..core.comparison import Comparison
 from ..core.endings import KIND_OF_ENDING
 from ..core.messages import gist
 from ..core.outcome import Outcome, Status
-from ..core.verdict import Judgement, Kind, Measure, Verdict
+from ..core.verdict import BY_ROUNDING, Judgement, Kind, Measure, Verdict
 from .measure.distances import METRICS, SHARE, TOP_K, as_classes, class_labels, distances_of, most_inconsistent
 from .measure.roundoff import SCREEN, nonfinite_pattern_differs, output_units, scaled_difference
 
@@ -152,7 +152,7 @@ def judge_parity(facts: Comparison, a: Array, b: Array) -> Verdict:
         reason = "NaN or infinity on one side only"
         return Verdict(Judgement.UNDECIDED, pair, reason, measure, SCREEN, Kind.NAN)
     if units <= SCREEN:
-        return Verdict(Judgement.PASS, pair, "equal up to rounding", measure, SCREEN)
+        return Verdict(Judgement.PASS, pair, "equal up to rounding", measure, SCREEN, judged_by=BY_ROUNDING)
     difference = "are not equal" if is_exact(a) else f"differ by {units:.0f} units of roundoff"
     reason = f"outputs {difference}; the layers decide"
     return Verdict(Judgement.UNDECIDED, pair, reason, measure, SCREEN, Kind.INCONSISTENCY)

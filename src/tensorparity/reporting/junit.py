@@ -1,8 +1,9 @@
 """The findings of a run as JUnit's XML, which every continuous integration shows.
 
-A new defect is a failure, an accepted one is skipped, every other finding (a remark, too) passes and says what it is.
-What an engine ran without finding anything is one case that passes, with their number in its name. A comparison is a
-case, too: skipped where it is undecided, failed where a new defect is behind it. Alerts are properties.
+A new defect is a failure, once however often it was met; an accepted one is skipped, every other finding (a remark,
+too) passes and says what it is. What an engine ran without finding anything is one case that passes, with their number
+in its name. A comparison is a case, too: skipped where it is undecided, failed where a new defect is behind it. Alerts
+are properties.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from . import wording, words
 from .facts import Facts
 from .junit_run import counted, run_suite
 from .standing import DEFECT, KNOWN, MEANINGS, reason_of_acceptance, standings
-from .summary import place
+from .summary import counted_elsewhere, place
 
 
 def render(facts: Facts) -> str:
@@ -39,11 +40,12 @@ def _suite(facts: Facts, engine: str, findings: Sequence[Finding], stands: Mappi
     if stats.get("cases"):
         name = f"{stats['cases']} cases run, {stats.get('undecided', 0)} undecided"
         ElementTree.SubElement(suite, "testcase", classname=wording.visible(engine), name=name)
-    suite.extend(_case(facts, finding, stands[finding.id]) for finding in findings)
+    elsewhere = counted_elsewhere(facts)
+    suite.extend(_case(facts, finding, stands[finding.id], elsewhere.get(finding.id, "")) for finding in findings)
     return counted(suite)
 
 
-def _case(facts: Facts, finding: Finding, stands_as: str) -> ElementTree.Element:
+def _case(facts: Facts, finding: Finding, stands_as: str, counted_as: str) -> ElementTree.Element:
     diagnosis = finding.diagnosis
     where = place(finding, facts.comparisons) or "the model"
     name = wording.visible(wording.one_line(f"{where}: {finding.kind.value} ({finding.id})"))
@@ -52,6 +54,9 @@ def _case(facts: Facts, finding: Finding, stands_as: str) -> ElementTree.Element
     if stands_as == KNOWN:
         reason = reason_of_acceptance(facts, finding)
         ElementTree.SubElement(case, "skipped", message=wording.visible(f"known difference: {reason}"))
+    elif counted_as:
+        output = ElementTree.SubElement(case, "system-out")
+        output.text = f"{words.another_sighting(counted_as)}\n{said}".strip()
     elif stands_as == DEFECT:
         message = wording.visible(wording.one_line(words.title(finding)))
         failure = ElementTree.SubElement(case, "failure", type=finding.kind.value, message=message)

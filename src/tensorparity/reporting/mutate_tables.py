@@ -26,6 +26,33 @@ _PAPERS_NAN = {
     "vgg16": "11.35 in 805.67, 12.95 in 911.67",
     "mobilenetv2": "16.55 in 48.81, 16.65 in 53.19",
 }
+#: Its inconsistencies by model: TensorFlow with CNTK and with Theano, CNTK with Theano, TensorFlow with PyTorch; and of
+#: all models, by pair and strategy.
+_PAPERS_INCONSISTENCIES = {
+    "lenet5": "42, 99, 100, 17",
+    "resnet20": "252, 252, 45, 31",
+    "vgg16": "25, 26, 23, 9",
+    "mobilenetv2": "34, 33, 35, -",
+    "simplernn-imdb": "17, 16, 9, -",
+    "lstm5-imdb": "303, 32, 285, -",
+    "gru-imdb": "53, 43, 40, -",
+}
+_PAPERS_PAIRS = {
+    "TensorFlow / CNTK": (726, 182, 35, 150, 359),
+    "TensorFlow / Theano": (501, 199, 34, 97, 171),
+    "CNTK / Theano": (537, 136, 28, 97, 276),
+    "TensorFlow / PyTorch": (57, 25, 7, 9, 16),
+}
+#: By model: layers, places that Algorithm 2 accuses, layers that CRADLE's rule does, what share of the innocent.
+_PAPERS_LOCALIZATION = {
+    "lenet5": "9, 1.15, 2, 10.87 %",
+    "vgg16": "56, 1.5, 14, 22.94 %",
+    "resnet20": "71, 2.18, 18, 22.98 %",
+    "mobilenetv2": "158, 3.2, 40, 23.77 %",
+    "simplernn-imdb": "5, 1, 1, 0 %",
+    "lstm5-imdb": "5, 1, 1, 0 %",
+    "gru-imdb": "5, 1, 1, 0 %",
+}
 #: Its bugs by behaviour (Table 4), and the cases of its Figure 4.
 _PAPERS_BUGS = {"nan": 8, "crash": 13, "inconsistency": 5}
 _PAPERS_CASES = {True: 1145, False: 1332}
@@ -75,11 +102,21 @@ def render(facts: Facts, console: Console) -> None:
 
 
 def _table1(tables: Mapping[str, Json]) -> Grid:
+    """Ours by model, then the paper's of all models together, for the pairs of its day."""
     rows = [
         [row["model"], row["pair"], str(row["total"]), *(_searched(row, level) for level in _STRATEGIES)]
+        + [_papers(_PAPERS_INCONSISTENCIES, row["model"])]
         for row in tables.get("table1") or ()
     ]
-    return Grid("Table 1: inconsistencies by strategy", ["model", "pair", "Tot", *_STRATEGIES.values()], rows)
+    if any(row[-1] != "-" for row in rows):
+        rows += [["paper, all seven", pair, *map(str, counts), "-"] for pair, counts in _PAPERS_PAIRS.items()]
+    columns = ["model", "pair", "Tot", *_STRATEGIES.values(), "paper's Tot (TF-CN, TF-TH, CN-TH, TF-PTH)"]
+    return Grid("Table 1: inconsistencies by strategy", columns, rows)
+
+
+def _papers(figures: Mapping[str, str], model: str) -> str:
+    """What the paper has of a model, whatever data it is trained on here."""
+    return figures.get(model.removesuffix("-cifar10"), "-")
 
 
 def _searched(row: Mapping[str, Json], level: str) -> str:
@@ -130,7 +167,8 @@ def _table2(tables: Mapping[str, Json]) -> Grid:
         innocent = "-" if row["innocent"] is None else f"{100.0 * row['innocent']:.1f} %"
         accused = f"{row['accused']:.2f}", f"{row['highlighted']:.1f}"
         rows.append([row["model"], str(row["networks"]), str(row["layers"]), *accused, innocent])
-    columns = ["model", "networks", "layers", "layers accused", "CRADLE's", "of the innocent"]
+        rows[-1].append(_papers(_PAPERS_LOCALIZATION, row["model"]))
+    columns = ["model", "networks", "layers", "places accused", "CRADLE's", "of the innocent", "paper, likewise"]
     return Grid("Table 2: localization of inconsistent networks", columns, rows)
 
 
@@ -143,7 +181,7 @@ def _table3(tables: Mapping[str, Json]) -> Grid:
                 for name, form in (("evaluations", ".0f"), ("seconds", ".2f"))
             )
             counts = (str(row[name]) for name in ("net", "searched"))
-            paper = _PAPERS_NAN.get(row["model"].partition("-")[0], "-")
+            paper = _papers(_PAPERS_NAN, row["model"])
             own = [*counts, f"{row['nan']:g}", seconds, median, str(row.get("repeats", 1)), paper]
             rows.append([row["model"], row["target"], *own])
     columns = ["model", "target", "NET", "searched", "with NaN (mean)", "seconds (mean)", "evaluations (median)"]

@@ -80,6 +80,7 @@ KEPT: Mapping[str, tuple[str, ...]] = {
     "paper-places": ("places",),
     "guilty-parameters": ("guilty", "tried"),
     "descended": ("layer", "api", "target", "package", "right"),
+    "passed-on": ("layer", "api"),
     "by-onednn": ("gone", "api"),
     "sometimes": (),
     "witness-runs": ("target",),

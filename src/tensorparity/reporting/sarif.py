@@ -1,6 +1,7 @@
 """The findings of a run as SARIF 2.1.0, which code hosts show beside the code and follow from run to run.
 
-A finding is a result, its kind the rule, its signature the fingerprint by which it is known again. Results have no line
+A finding is a result, its kind the rule, its signature the fingerprint by which it is known again. Of a defect that was
+met several times one result fails, and the others inform. Results have no line
 of a file to point at: they point at the script that shows them, else at the case, else at what was examined. What is
 accepted is there, too, as suppressed.
 """
@@ -20,7 +21,7 @@ from ..core.verdict import Judgement, Kind
 from . import wording, words
 from .facts import Facts
 from .standing import CLASS_MEANINGS, MEANINGS, REMARK, standings
-from .summary import summarize
+from .summary import counted_elsewhere, summarize
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 #: The name says how the fingerprint is made; a new way gets a new number.
@@ -31,8 +32,8 @@ _URI = re.compile(r"[a-z][a-z0-9+.-]*:")
 
 def render(facts: Facts) -> str:
     """One document with one run."""
-    stands = standings(facts)
-    results = [_result(facts, finding, stands[finding.id]) for finding in facts.findings]
+    stands, elsewhere = standings(facts), counted_elsewhere(facts)
+    results = [_result(facts, f, stands[f.id], elsewhere.get(f.id, "")) for f in facts.findings]
     rules = [_rule(kind) for kind in dict.fromkeys(finding.kind for finding in facts.findings)]
     driver = {"name": "TensorParity", "semanticVersion": __version__, "rules": rules}
     run = {
@@ -52,10 +53,11 @@ def _rule(kind: Kind) -> Json:
     return {"id": kind.value, "name": "".join(part.title() for part in kind.value.split("-"))}
 
 
-def _result(facts: Facts, finding: Finding, stands_as: str) -> Json:
+def _result(facts: Facts, finding: Finding, stands_as: str, counted_as: str) -> Json:
     diagnosis = finding.diagnosis
-    fails = finding.is_defect and stands_as != REMARK
-    said = [words.title(finding), *words.sentences(diagnosis)]
+    fails = finding.is_defect and stands_as != REMARK and not counted_as
+    again = [words.another_sighting(counted_as)] if counted_as else []
+    said = [words.title(finding), *again, *words.sentences(diagnosis)]
     result: dict[str, Json] = {
         "ruleId": finding.kind.value,
         "level": _LEVELS.get(finding.severity, "note") if fails else "none",

@@ -65,8 +65,10 @@ def known_suspects(facts: Facts) -> frozenset[str]:
 
 
 def distinct(findings: Iterable[Finding]) -> list[Finding]:
-    """One finding per cluster (or signature, where nothing was clustered)."""
-    first: dict[str, Finding] = {}
+    """One finding per cluster (or signature, where nothing was clustered), a reduced one where there is one."""
+    found: dict[str, Finding] = {}
     for finding in findings:
-        first.setdefault(finding.cluster or finding.signature, finding)
-    return list(first.values())
+        known = found.setdefault(finding.cluster or finding.signature, finding)
+        if known.reduced is False and finding.reduced is not False:
+            found[finding.cluster or finding.signature] = finding
+    return list(found.values())

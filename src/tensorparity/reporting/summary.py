@@ -9,7 +9,7 @@ from enum import Enum
 
 from ..core.comparison import Comparison
 from ..core.finding import Class, Finding
-from ..core.verdict import Judgement, Kind, Stage
+from ..core.verdict import BY_ROUNDING, Judgement, Kind, Stage
 from . import wording, words
 from .facts import Facts, RunDifference, TargetFacts
 from .standing import CLASS_MEANINGS, distinct, known_suspects
@@ -104,6 +104,13 @@ def by_class(findings: Iterable[Finding]) -> list[Finding]:
     """Defects first, then as a reader wants the classes; within a class the worst first, then as they came."""
     order = list(CLASS_MEANINGS)
     return sorted(findings, key=lambda finding: (order.index(finding.diagnosis.klass), finding.severity.rank))
+
+
+def counted_elsewhere(facts: Facts) -> dict[str, str]:
+    """New defects that are counted under another finding of their cluster: its id, by theirs."""
+    counted = {finding.cluster or finding.signature: finding.id for finding in distinct(by_class(facts.defects))}
+    found = {finding.id: counted[finding.cluster or finding.signature] for finding in facts.defects}
+    return {identity: other for identity, other in found.items() if identity != other}
 
 
 def by_urgency(comparisons: Iterable[Comparison]) -> list[Comparison]:
@@ -288,7 +295,8 @@ def _changed_labels(facts: Facts, changed: Comparison, open_ends: Sequence[str])
     errors = [layer.isolated_error for layer in changed.layers if layer.isolated_error is not None]
     worst = math.nan if any(map(math.isnan, errors)) else max(errors, default=None)
     limit, reason = facts.isolated_threshold, changed.verdict.reason
-    why = words.why_labels_change(len(errors), len(changed.layers), worst, limit, reason)
+    rounded = changed.verdict.judged_by == BY_ROUNDING
+    why = words.why_labels_change(len(errors), len(changed.layers), worst, limit, reason, by_rounding=rounded)
     said = words.labels_changed(changed.labels_changed or 0, changed.instances, changed.a, changed.b)
     ending = "".join(f"; {text}" for text in [*_as_far_from_themselves(facts, changed), *open_ends])
     return f"{_subject(facts)}: {said}; {why}{ending}.", Tone.UNDECIDED

@@ -45,8 +45,6 @@ _HOW = {
 }
 #: In the data of evidence of which some was left out: its text is all that may be said.
 REDACTED = "redacted"
-#: In the reason of a verdict that takes a difference for rounding.
-_ROUNDING = "rounding"
 #: What the judges of whole steps call what has no layer of its own.
 _NAMELESS = {"training": "the whole model"}
 
@@ -319,13 +317,16 @@ def labels_changed(changed: int, instances: int, a: str, b: str) -> str:
     return f"{changed} of {wording.count(instances, 'label')} changed between {a} and {b}"
 
 
-def why_labels_change(measured: int, layers: int, units: float | None, limit: float | None, reason: str) -> str:
+def why_labels_change(
+    measured: int, layers: int, units: float | None, limit: float | None, reason: str, *, by_rounding: bool
+) -> str:
     """Why a pair passes that changes labels: "rounding" only where every layer was seen to do no more than round.
 
     Args:
         measured: so many of the ``layers`` were run alone, and were off by up to ``units`` of rounding.
         limit: K, up to which that is rounding.
         reason: of the pair's verdict.
+        by_rounding: the pair was judged by what rounding explains, and not by a distance of a paper's.
     """
     if not measured or units is None:
         none = f"none of its {wording.count(layers, 'layer')} was run alone" if layers else "no layer was run alone"
@@ -338,7 +339,7 @@ def why_labels_change(measured: int, layers: int, units: float | None, limit: fl
     if measured < layers:
         return f"{alone}, and those agree to {wording.number(units)} units of rounding ({reason})"
     agree = f"all {every} agree alone to {wording.number(units)} units of rounding"
-    return f"{agree}, so this is rounding carried along" if _ROUNDING in reason else f"{agree} ({reason})"
+    return f"{agree}, so this is rounding carried along" if by_rounding else f"{agree} ({reason})"
 
 
 def as_much_from_itself(target: str, ways: Sequence[str]) -> str:
@@ -605,6 +606,8 @@ def _accepted_text(data: Data) -> str:
 
 
 def _unsupported_text(data: Data) -> str:
+    if data.get("missing"):
+        return f"{data['target']} says that it needs a package which is not installed here"
     return f"{data['target']} says that it does not support this"
 
 
@@ -769,6 +772,11 @@ def _file_itself(data: Data) -> str:
     return "the layer is not in the catalogue: the case is the model file itself, with its smallest batch"
 
 
+def another_sighting(identity: str) -> str:
+    """Of a finding that is one defect with another one."""
+    return f"another sighting of {identity}, which is the same defect"
+
+
 def _script_doubt(data: Data) -> str:
     return f"reproducer {'not verified' if data['written'] else 'missing'}: {data['why']}"
 
@@ -856,7 +864,9 @@ def _differs_at(data: Data) -> str:
     of_input = name.removeprefix("gradient:").removeprefix("input:")
     what = f"result {name}" if name.isdigit() else f"the gradient by {of_input}" if name != of_input else "the call"
     blamed = f"{of} is considered wrong" if of else "nothing says which of the two is wrong"
-    return f"{what}: {blamed}; rounding explains a difference of {data['allowed']:.3g}"
+    allowed = float(data["allowed"])
+    explained = f"a difference of {allowed:.3g}" if math.isfinite(allowed) else "no NaN or infinity of one side alone"
+    return f"{what}: {blamed}; rounding explains {explained}"
 
 
 def _paper_parts(data: Data) -> str:
@@ -900,7 +910,7 @@ def under_stress(pair: Data) -> str:
     kept = f"; the worst input is kept in {pair['case']}" if pair.get("case") else ""
     return (
         f"{both} differ by up to {pair['distance']:.3g} {where}{through}, on {pair['evaluations']} {moved} within the "
-        f"range of the data; {changed}; larger differences may exist{kept}"
+        f"range of the data; {changed}; a lower bound, larger differences may exist{kept}"
     )
 
 
@@ -961,6 +971,10 @@ def _descended(data: Data) -> str:
         f"{data['layer']} is wrong because it calls {data['api']} like this: with the right answer of {data['api']} in "
         f"its place, {data['layer']} is right on {data['target']}; the code that is wrong is {owner}'s{right}"
     )
+
+
+def _passed_on(data: Data) -> str:
+    return f"{data['layer']} passes its arguments on to {data['api']}, which gives the same wrong answer"
 
 
 def _by_onednn(data: Data) -> str:
@@ -1032,6 +1046,7 @@ SENTENCES: Mapping[str, Callable[[Data], str]] = {
     "paper-places": _paper_places,
     "guilty-parameters": _guilty_parameters,
     "descended": _descended,
+    "passed-on": _passed_on,
     "by-onednn": _by_onednn,
     "sometimes": _sometimes,
     "witness-runs": _witness_runs,

@@ -20,7 +20,7 @@ from ..core.arrays import EXTENSION_DTYPES
 from ..core.atomic import replacing_file
 from ..core.case import Case
 from ..core.outcome import Outcome, Status
-from ..core.runner import Pending, Runner, begin, one_fresh_set
+from ..core.runner import Pending, Runner, asking_all, begin, one_fresh_set
 from ..worker import protocol
 
 _LARGEST = 64 << 20  # a trace of a large network costs less to repeat than to keep
@@ -185,6 +185,10 @@ class CachedRunner:
     def one_fresh_set(self) -> AbstractContextManager[None]:
         """Where the runner inside has one: what is run fresh within it shares its workers."""
         return one_fresh_set(self._inner)
+
+    def asking_all(self) -> Runner:
+        """The same cache in front of a runner that has no memory of hangs."""
+        return CachedRunner(asking_all(self._inner), self._cache, self._circumstances)
 
     def companions(self, case: Case, target: str) -> tuple[Case, ...]:
         """The calls that a case was compiled with in this run, where the runner inside knows."""

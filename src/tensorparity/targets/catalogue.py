@@ -151,6 +151,8 @@ KERAS_OPENVINO = _with(
     max_goal=Goal.FORWARD,
     compiled=True,
     default=False,
+    searched=True,
+    alone=True,
 )
 _ONNX = TargetTraits(
     "",

@@ -230,6 +230,8 @@ class LocalRunner:
         self._settings = settings
         #: What hangs on which target; fresh workers know nothing of it.
         self.hanging = HangMemory()
+        #: Whether it answers from that memory, and keeps it.
+        self._spares = True
         #: What is known of calls that are compiled together.
         self.packing = PackMemory()
         self._pool = self._new_pool(desks, fresh=False)
@@ -258,6 +260,13 @@ class LocalRunner:
         other = copy.copy(self)
         other._shared = other._shared_pool = None
         other._settings = replace(self._settings, time_limit=limit)
+        return other
+
+    def asking_all(self) -> LocalRunner:
+        """The same workers, which are asked also what is known to hang."""
+        other = copy.copy(self)
+        other._shared = other._shared_pool = None
+        other._spares = False
         return other
 
     def __enter__(self) -> LocalRunner:
@@ -390,7 +399,7 @@ class LocalRunner:
             header["subject"], arrays = lowered
         cpu = self._settings.limits.cpu_seconds * deadline_factor
         # who asks with another patience wants to know how it ends
-        parts = parts_of(case) if deadline_factor == 1.0 else {}
+        parts = parts_of(case) if self._spares and deadline_factor == 1.0 else {}
         return Request(target, {"do": "run", "case": header}, arrays, cpu, parts)
 
 

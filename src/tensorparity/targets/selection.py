@@ -55,6 +55,11 @@ def searched_targets() -> list[str]:
     return [name for name in TARGETS.names() if TARGETS.get(name).traits.searched and installed_target(name)]
 
 
+def only_alone() -> list[str]:
+    """Those of them that are asked for single layers and calls, and for no networks, where no user named them."""
+    return [name for name in searched_targets() if TARGETS.get(name).traits.alone]
+
+
 def choose_trainers(least: int = 2) -> list[str]:
     """Every installed target of the default set that takes optimizer steps.
 

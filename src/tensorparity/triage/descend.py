@@ -6,8 +6,9 @@ worker records these calls with their arguments. A step down counts only if
 * the function fails alone on these arguments, by its own documentation (``oracles/function_alone``), and
 * the layer is right once the function's right answer is put in its place.
 
-The lowest function of which both hold is where the defect is filed. Forward only: of gradients, of what ends a
-process and of what answers by chance no recording tells enough.
+The lowest function of which both hold is where the defect is filed. An activation that is called by itself only passes
+its arguments on: its defect is that of the function of ``keras.ops`` which gives the same wrong answer. Forward only:
+of gradients, of what ends a process and of what answers by chance no recording tells enough.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from ..core.procedure import Goal
 from ..core.suspicion import Suspicion
 from ..core.traits import Traits
 from ..core.verdict import Judgement, Kind, Stage
+from ..operators.functions.api import api_known
 from ..oracles.function_alone import FUNCTION, truth_of
 from ..oracles.kinds import particular_oracle
 from ..oracles.subjects import only_layer
@@ -37,6 +39,9 @@ from .recorded_calls import RecordedCall, Recording, record, run_with_answers
 
 #: So many different calls of one layer are judged, and so many functions tried in their places.
 _MOST_JUDGED, _MOST_TRIED = 48, 3
+
+#: Activations are functions of ``keras.ops`` by the same names.
+_ACTIVATIONS, _OPS = "keras.activations.", "keras.ops."
 
 Outcomes = Mapping[str, Outcome]
 
@@ -58,6 +63,8 @@ class _Failing:
 
 def descend(examiner: Examiner, suspicion: Suspicion) -> Suspicion | None:
     """The defect of the lowest function that is wrong below a reduced layer, as it fails alone; None where none is."""
+    if isinstance(suspicion.case.subject, ApiCall):
+        return _passed_on(examiner, suspicion)
     target = _recording_target(examiner, suspicion)
     if target is None:
         return None
@@ -77,18 +84,64 @@ def descend(examiner: Examiner, suspicion: Suspicion) -> Suspicion | None:
     return _filed_lower(suspicion, lowest, target, layer.right_below(lowest)) if lowest else None
 
 
+def _passed_on(examiner: Examiner, suspicion: Suspicion) -> Suspicion | None:
+    """Of an activation, the defect of the function by the same name, where the accused give the very same there."""
+    below = _under_the_same_name(suspicion.case)
+    if below is None or not _is_steady(suspicion):
+        return None
+    above, shown = examiner.examine([_ask(suspicion), Ask(below, suspicion.targets, (FUNCTION,))])
+    accused = _accused_targets(examiner, suspicion)
+    if not all(_gives_the_same(above.own[target], shown.own[target]) for target in accused):
+        return None
+    for found in shown.judged.suspicions:
+        diagnosis = found.diagnosis
+        if diagnosis.klass is Class.DEFECT and set(diagnosis.suspects) == set(suspicion.diagnosis.suspects):
+            said = observed("passed-on", layer=suspicion.diagnosis.api, api=diagnosis.api)
+            return replace(found, diagnosis=replace(diagnosis, evidence=(*diagnosis.evidence, said)))
+    return None
+
+
+def _under_the_same_name(case: Case) -> Case | None:
+    """The call of an activation as one of the function that it hands its arguments to."""
+    call = case.subject
+    assert isinstance(call, ApiCall)
+    api = _OPS + call.api.removeprefix(_ACTIVATIONS)
+    plain = case.counterpart is None and not case.procedure.derivative and not case.procedure.variant
+    if not plain or not call.api.startswith(_ACTIVATIONS) or not api_known(api):
+        return None
+    return replace(case, subject=replace(call, api=api))
+
+
+def _gives_the_same(one: Outcome, other: Outcome) -> bool:
+    """To the last bit; or the same exception."""
+    if one.failure is not None and other.failure is not None:
+        return one.failure.type == other.failure.type
+    pairs = zip(one.outputs.values(), other.outputs.values(), strict=False)
+    alike = len(one.outputs) == len(other.outputs) and all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
+    return one.completed and other.completed and alike
+
+
+def _is_steady(suspicion: Suspicion) -> bool:
+    diagnosis = suspicion.diagnosis
+    return diagnosis.klass is Class.DEFECT and suspicion.kind not in DEADLY and not diagnosis.wavering
+
+
+def _accused_targets(examiner: Examiner, suspicion: Suspicion) -> list[str]:
+    """Suspects, and those that run the code that is."""
+    families, suspects = examiner.setup.traits.families(suspicion.targets), set(suspicion.diagnosis.suspects)
+    return [target for target in suspicion.targets if {target, families[target]} & suspects]
+
+
 def _recording_target(examiner: Examiner, suspicion: Suspicion) -> str | None:
     """A suspect that can record what a layer calls; None where nothing can be told by that."""
-    diagnosis, case = suspicion.diagnosis, suspicion.case
-    steady = diagnosis.klass is Class.DEFECT and suspicion.kind not in DEADLY and not diagnosis.wavering
-    if not steady or suspicion.stage is not Stage.FORWARD or suspicion.kind is Kind.ACCEPTS_INVALID:
+    case = suspicion.case
+    if not _is_steady(suspicion) or suspicion.stage is not Stage.FORWARD or suspicion.kind is Kind.ACCEPTS_INVALID:
         return None
     if not isinstance(case.subject, LayerGraph) or only_layer(case) is None or not _is_forward(case):
         return None
     traits = examiner.setup.traits
     families = traits.families(suspicion.targets)
-    accused = [t for t in suspicion.targets if {t, families[t]} & set(diagnosis.suspects)]
-    return next((t for t in accused if traits[t].calls == families[t]), None)
+    return next((t for t in _accused_targets(examiner, suspicion) if traits[t].calls == families[t]), None)
 
 
 def _is_forward(case: Case) -> bool:

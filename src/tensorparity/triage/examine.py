@@ -7,6 +7,7 @@ convicts is the one that is asked again, whether a suspicion is confirmed, reduc
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -35,6 +36,8 @@ from .together import companions_of, only_together, programs_of
 Deliver = Callable[[Case, str], Case]
 _Tell = Callable[[Sequence[Suspicion]], None]
 
+#: So often an oracle is asked again with the answers to its checks; one that goes on wants the same again and again.
+_MOST_ROUNDS = 200
 #: A key convicted so often says nothing new; what only shares all but its last part may be another defect, though not
 #: more than so many convictions tell.
 ENOUGH, MORE_THAN_ENOUGH = 2, 8
@@ -274,7 +277,12 @@ class Examiner:
     ) -> None:
         """Ask the oracles, run their checks together, and ask again, until none of them wants more."""
         active = list(jobs)
+        rounds = itertools.count()
         while active:
+            if next(rounds) >= _MOST_ROUNDS:
+                for job in active:
+                    job.judged = _unexamined(job, f"the oracle {job.oracle} had no end of checks")
+                break
             for job in active:
                 began = time.monotonic()
                 job.judged = self._judge(job)

@@ -30,10 +30,13 @@ from ..core.finding import Class
 from ..core.graph import LayerGraph, Node
 from ..core.jsontext import Json
 from ..core.oracle import Judged
+from ..core.procedure import Recipe
 from ..core.signature import policy_parameter, value_class
 from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement
 from ..operators.catalogue import has_layer, layer
+from ..operators.losses.catalogue import LOSSES
+from ..operators.optimizers.catalogue import OPTIMIZERS
 from ..operators.shared_code import SharedCode
 from ..operators.spec import Parameter
 from ..oracles.kinds import particular_oracle
@@ -46,6 +49,8 @@ from .reduction.values import plain_values
 
 #: How a policy of dtypes is called among the parameters of a layer.
 _POLICY = "dtype"
+#: Recipes of a training step, by their field of a procedure.
+_LOSS, _OPTIMIZER = "loss", "optimizer"
 #: How parameters end that name a function.
 _FUNCTIONS = ("activation", "regularizer", "constraint", "initializer")
 _DIMENSIONS = re.compile(r"[123]D$")
@@ -61,10 +66,12 @@ class Trigger:
         parameters: those that are not at their default, and words that have none; numbers that a layer cannot be
             without (how many units) set nothing off.
         features: what is special about the inputs.
+        recipe: ``loss`` or ``optimizer`` where the parameters are those of the step's recipe, and not of its layer.
     """
 
     parameters: Mapping[str, Json]
     features: tuple[str, ...]
+    recipe: str = ""
 
     def __bool__(self) -> bool:
         return bool(self.parameters or self.features)
@@ -73,17 +80,22 @@ class Trigger:
         """Whether another trigger holds all of this one, its values by their classes."""
         given = other.parameters
         held = all(name in given and value_class(given[name]) == value_class(v) for name, v in self.parameters.items())
-        return held and set(self.features) <= set(other.features)
+        return held and self.recipe == other.recipe and set(self.features) <= set(other.features)
+
+    def is_like(self, other: Trigger) -> bool:
+        """Whether both are the same, but for figures."""
+        return self.within(other) and other.within(self)
 
     @property
     def names_a_function(self) -> bool:
         """Whether a parameter names code of its own, which is the same inside of whatever layer."""
-        return any(name.endswith(_FUNCTIONS) and isinstance(value, str) for name, value in self.parameters.items())
+        words = (name for name, value in self.parameters.items() if isinstance(value, str))
+        return not self.recipe and any(name.endswith(_FUNCTIONS) for name in words)
 
     def meets(self, other: Trigger) -> bool:
         """Whether the two have anything in common."""
         common = {n for n, v in self.parameters.items() if n in other.parameters and other.parameters[n] == v}
-        return bool(common or set(self.features) & set(other.features))
+        return self.recipe == other.recipe and bool(common or set(self.features) & set(other.features))
 
 
 def trigger_of(suspicion: Suspicion) -> Trigger | None:
@@ -94,12 +106,43 @@ def trigger_of(suspicion: Suspicion) -> Trigger | None:
     special = features(case, suspicion.stage)
     if isinstance(case.subject, ApiCall):
         return Trigger({k: v for k, v in suspicion.diagnosis.parameters.items() if k in case.subject.kwargs}, special)
+    policy = policy_parameter(case.procedure.dtype)
+    if place := _recipe_of(suspicion):
+        return Trigger({**_optional(case, place), **policy}, special, place)
     node = _single_node(case)
     if node is None:
         return None
     words = {name: value for name, value in node.params.items() if _is_required_word(node, name, value)}
-    policy = policy_parameter(case.procedure.dtype)
     return Trigger({**odd_parameters(node), **words, **policy}, special)
+
+
+def _recipe_of(suspicion: Suspicion) -> str:
+    """Which recipe of a training step it is about; empty where it is about a layer."""
+    procedure, name = suspicion.case.procedure, (suspicion.diagnosis.api or "").rpartition(".")[2]
+    places = {_LOSS: procedure.loss, _OPTIMIZER: procedure.optimizer}
+    return next((place for place, recipe in places.items() if recipe is not None and recipe.name == name), "")
+
+
+def _recipe(case: Case, place: str) -> Recipe:
+    recipe = case.procedure.loss if place == _LOSS else case.procedure.optimizer
+    assert recipe is not None
+    return recipe
+
+
+def _optional(case: Case, place: str) -> dict[str, Json]:
+    """The parameters of a recipe but those that it cannot be without."""
+    recipe = _recipe(case, place)
+    spec = LOSSES.get(recipe.name) if place == _LOSS else OPTIMIZERS.get(recipe.name)
+    required = {parameter.name for parameter in spec.parameters if parameter.required} if spec else set()
+    return {name: value for name, value in recipe.params.items() if name not in required}
+
+
+def _with_recipe(case: Case, place: str, dropped: Collection[str]) -> Case:
+    """The case with these parameters of its loss or optimizer at their default."""
+    recipe = _recipe(case, place)
+    left = replace(recipe, params={name: value for name, value in recipe.params.items() if name not in dropped})
+    changed = replace(case.procedure, **{place: left})  # type: ignore[arg-type]
+    return replace(case, procedure=changed)
 
 
 def _single_node(case: Case) -> Node | None:
@@ -173,6 +216,8 @@ def without_trigger(case: Case, trigger: Trigger) -> Case | None:
         return replace(changed, subject=replace(case.subject, kwargs=kwargs))
     if _POLICY in trigger.parameters:
         changed = replace(changed, procedure=replace(changed.procedure, dtype=None))
+    if trigger.recipe:
+        return _with_recipe(changed, trigger.recipe, trigger.parameters)
     return _with_parameters(changed, {name: None for name in trigger.parameters if name != _POLICY})
 
 
@@ -184,16 +229,22 @@ def trigger_alone(case: Case, trigger: Trigger, required: Collection[str] = ()) 
     """
     if isinstance(case.subject, ApiCall):
         return _call_alone(case, case.subject, {*trigger.parameters, *required}, plain=not trigger.features)
-    node = _single_node(case)
-    if node is None:
-        return None
     if _POLICY not in trigger.parameters:
         case = replace(case, procedure=replace(case.procedure, dtype=None))
-    others = [name for name in odd_parameters(node) if name not in trigger.parameters]
-    bare = _with_parameters(case, dict.fromkeys(others))
-    if bare is None:
+    if trigger.recipe:
+        others = set(_optional(case, trigger.recipe)) - set(trigger.parameters)
+        bare: Case | None = _with_recipe(case, trigger.recipe, others)
+    elif (node := _single_node(case)) is not None:
+        bare = _with_parameters(case, dict.fromkeys(n for n in odd_parameters(node) if n not in trigger.parameters))
+    else:
         return None
-    return plain_values(bare, ("weights",) if trigger.features else ("inputs", "weights"))
+    return _with_plain_values(bare, trigger) if bare is not None else None
+
+
+def _with_plain_values(case: Case, trigger: Trigger) -> Case | None:
+    """Plain numbers in everything but the inputs that set it off, and those that a loss reads: not all are allowed."""
+    kept = bool(trigger.features) or trigger.recipe == _LOSS
+    return plain_values(case, ("weights",) if kept else ("inputs", "weights"))
 
 
 def _call_alone(case: Case, call: ApiCall, kept: Collection[str], *, plain: bool) -> Case | None:

@@ -34,6 +34,8 @@ class Explanations:
         self._filed_as: dict[str, str] = {}
         #: What was explained and is reduced all the same: by digest and signature, the defect that should come out.
         self._expected: dict[tuple[str, str], Suspicion] = {}
+        #: What was held against which defects, by digest and signatures: once is enough.
+        self._tried: set[tuple[tuple[str, str], str]] = set()
         self.explained = 0
         self.audited = 0
         self.refuted = 0
@@ -56,7 +58,8 @@ class Explanations:
     def of(self, suspicions: Sequence[Suspicion]) -> list[tuple[Suspicion, str]]:
         """Those that a known defect explains, with its signature; a share of them is left to be reduced."""
         asked = [s for s in suspicions if _identity(s) not in self._expected]
-        found = explain(self._examiner, asked, [self._candidates(suspicion) for suspicion in asked])
+        found = explain(self._examiner, asked, [self._untried(suspicion) for suspicion in asked])
+        self._tried |= {(_identity(suspicion), signature) for suspicion in asked for signature in self._defects}
         told: list[tuple[Suspicion, str]] = []
         for place, defect in found.items():
             self.explained += 1
@@ -74,9 +77,14 @@ class Explanations:
             if defect.key == suspicion.key or not self._is_accepted(signature)
         ]
 
-    def _others(self, defect: Suspicion) -> list[Suspicion]:
+    def _untried(self, suspicion: Suspicion) -> list[Suspicion]:
+        """The candidates that it has not been held against."""
+        identity = _identity(suspicion)
+        return [defect for defect in self._candidates(suspicion) if (identity, defect.signature) not in self._tried]
+
+    def _others(self, suspicion: Suspicion) -> list[Suspicion]:
         """Its candidates but itself, in the order of signatures."""
-        others = [other for other in self._candidates(defect) if other.signature != defect.signature]
+        others = [other for other in self._candidates(suspicion) if other.signature != suspicion.signature]
         return sorted(others, key=lambda other: other.signature)
 
     def _is_accepted(self, signature: str) -> bool:
@@ -98,22 +106,34 @@ class Explanations:
             return ""
         self.audited += 1
         expected = self.filed_as(defect.signature)
-        if trigger_of(defect) == trigger_of(reduced) or expected == filed_as:
+        known, found = trigger_of(defect), trigger_of(reduced)
+        if expected == filed_as or (known is not None and found is not None and known.is_like(found)):
             return expected
         self.refuted += 1
         return ""
 
-    def merged(self) -> dict[str, str]:
+    def merged(self, unreduced: Iterable[Suspicion] = ()) -> dict[str, str]:
         """By signature, the defect that one of another signature turns out to be: tried in the order of signatures.
 
         Which of two was reduced first depends on timing; what is one defect does not.
+
+        Args:
+            unreduced: what there was no time for; what explains it may have been reduced after it was met.
         """
-        ordered = [self._defects[signature] for signature in sorted(self._defects)]
-        found = explain(self._examiner, ordered, [self._others(defect) for defect in ordered])
-        pairs = [(ordered[place].signature, defect.signature) for place, defect in sorted(found.items())]
-        filed = [(self.filed_as(own), self.filed_as(root)) for own, root in pairs]
-        above = {own: root for own, root in reversed(filed) if own != root}
-        return {own: root for own in above if (root := _root(own, above)) != own}
+        known = [self._defects[signature] for signature in sorted(self._defects)]
+        late = sorted(unreduced, key=lambda suspicion: suspicion.signature)
+        asked = [*known, *late]
+        found = explain(self._examiner, asked, [self._others(suspicion) for suspicion in asked])
+        roots = {place: self.filed_as(defect.signature) for place, defect in found.items()}
+        above = _roots([(self.filed_as(s.signature), roots[place]) for place, s in enumerate(known) if place in roots])
+        sightings = {s.signature: roots[place] for place, s in enumerate(late, len(known)) if place in roots}
+        return {own: above.get(root, root) for own, root in sightings.items()} | above
+
+
+def _roots(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Where explanations lead in the end, by what is explained; the first explanation of each counts."""
+    above = {own: root for own, root in reversed(pairs) if own != root}
+    return {own: root for own in above if (root := _root(own, above)) != own}
 
 
 def _root(signature: str, above: Mapping[str, str]) -> str:

@@ -38,6 +38,22 @@ def chromosomes(population, parents, base):
         yield layout.cut(layout.parents[first] if seed is None else layout.child(first, second, seed))
 
 
+def grouped(individuals, most):
+    """Yield lists of individuals that have at most so many genes together; one by one where a single one has more.
+
+    So it is without genes: there is nothing to hand over at once.
+    """
+    group = []
+    for individual in individuals:
+        group.append(individual)
+        genes = individual.vector.size
+        if not genes or genes * (len(group) + 1) > most:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
 class _Layout(object):
     """Where every array lies in one vector of genes."""
 

@@ -17,10 +17,11 @@ from tensorparity.core.errors import UsageError
 from tensorparity.core.jsontext import Json
 from tensorparity.core.oracle import Setup
 from tensorparity.core.outcome import Status
-from tensorparity.core.procedure import Goal
+from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.core.rule import RULES, Demands, demands_of
 from tensorparity.core.verdict import Judgement, Verdict
 from tensorparity.engines.eagle.engine import EagleEngine, counterparts
+from tensorparity.engines.eagle.inputs import of_every_form
 from tensorparity.engines.eagle.settings import EagleSettings
 from tensorparity.engines.eagle.tables import EagleTally, settings_of
 from tensorparity.targets.catalogue import traits_of
@@ -345,3 +346,19 @@ class TestModels:
         assert names["whole-h5"].procedure.optimizer is not None
         assert names["save-h5"].procedure.optimizer is None
         assert len([a for a in asks if a.case.digest == names["save-h5"].digest]) == 1
+
+
+def test_of_what_a_library_brings_along_the_first_few_have_every_form() -> None:
+    def call(shape: tuple[int, ...], dtype: str, **settings: object) -> Case:
+        return Case(
+            ApiCall("torch.f", (ArrayArg("x"),), settings), Procedure(goal=Goal.CALL), {"x": np.zeros(shape, dtype)}
+        )
+
+    many = [call((), "float64"), call((), "float64"), call((3,), "float64"), call((), "int64")]
+    many += [call((), "float64", dim=0), call((2, 0), "float64"), call((3,), "float32")]
+    ordered = of_every_form(many)
+    assert sorted(map(id, ordered)) == sorted(map(id, many))
+    first = ordered[:5]
+    assert {case.inputs["x"].shape for case in first} == {(), (3,), (2, 0)}
+    assert {case.inputs["x"].dtype.name for case in first} == {"float64", "int64", "float32"}
+    assert ordered[-1] is many[1]  # the only one that is like another in everything

@@ -61,6 +61,12 @@ class TestRounds:
         assert {ask.targets for ask in engine(only_trainable=False).ask()} == {()}
         assert {ask.targets for ask in engine().ask()} == {TARGETS[:2]}
 
+    def test_some_run_what_is_alone_only(self) -> None:
+        asks = engine(only_trainable=False, only_alone=TARGETS[1:2], single_cases=["metrics"]).ask()
+        assert {ask.targets for ask in asks if ask.counted} == {(TARGETS[0], TARGETS[2])}
+        assert {ask.targets for ask in asks if not ask.counted} == {()}
+        assert {ask.targets for ask in engine(only_trainable=False, only_alone=TARGETS[1:]).ask()} == {()}, "too few"
+
 
 class TestTold:
     def test_what_was_run_is_covered_and_counted(self) -> None:

@@ -369,6 +369,9 @@ class TestOptimizersOfTorchsTests:
         assert case.procedure.variant == 'trained Adam{"amsgrad":true,"betas":[0.5,0.75],"lr":{"$tensor":0.5}}'
         assert set(case.inputs) == {"x"}
 
+    def test_without_settings_it_is_trained_with_ours(self) -> None:
+        assert self.trained().procedure.variant == "trained Adam"
+
     @pytest.mark.parametrize(
         ("name", "way"),
         [("optimizer-state", "state_dict"), ("optimizer-foreach", "foreach"), ("optimizer-fused", "fused")],

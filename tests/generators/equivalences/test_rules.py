@@ -92,6 +92,73 @@ def test_same_padding_puts_the_odd_one_behind() -> None:
     assert same_padding((5, 6, 4), (2, 3, 1), (1, 2, 2)) == [(0, 1), (0, 1), (0, 0)]
 
 
+POOLED = replace(
+    PLAIN,
+    subject=ApiCall("torch.nn.functional.avg_pool1d", (ArrayArg("x"), 3), {"stride": 1, "padding": 1}),
+    inputs={"x": np.ones((2, 1, 2, 5), np.float32)},
+)
+
+
+def explicit(case: Case) -> Case | None:
+    found: Case | None = RULES.get("explicit-padding").equivalence(case)  # type: ignore[attr-defined]
+    return found
+
+
+class TestExplicitPadding:
+    def test_a_mean_that_counts_padding_is_that_of_what_was_padded(self) -> None:
+        found = explicit(POOLED)
+        assert found is not None
+        assert found.sides()[1].subject.api == "torch.nn.functional.avg_pool1d"  # type: ignore[union-attr]
+
+    def test_a_mean_that_leaves_padding_out_is_divided_by_that_of_ones(self) -> None:
+        call = replace(POOLED.subject, kwargs={**POOLED.subject.kwargs, "count_include_pad": False})  # type: ignore[union-attr]
+        found = explicit(replace(POOLED, subject=call))
+        assert found is not None
+        other = found.sides()[1].subject
+        assert isinstance(other, ApiCall)
+        assert other.api == "torch.div"
+        assert [inner.api for inner in other.calls()].count("torch.ones_like") == 1
+        divided = replace(call, kwargs={**call.kwargs, "divisor_override": 2})
+        assert explicit(replace(POOLED, subject=divided)) is None
+
+    def test_the_word_same_pads_the_odd_one_behind_by_the_dilated_kernel(self) -> None:
+        kwargs = {"padding": "same", "dilation": 3}
+        call = ApiCall("torch.nn.functional.conv1d", (ArrayArg("x"), ArrayArg("w")), kwargs)
+        arrays = {**POOLED.inputs, "w": np.ones((2, 1, 2, 2), np.float32)}
+        found = explicit(replace(POOLED, subject=call, inputs=arrays))
+        assert found is not None
+        other = found.sides()[1].subject
+        assert isinstance(other, ApiCall)
+        assert (other.args[0].args[1], other.kwargs["padding"]) == ([1, 2], 0)
+
+    @pytest.mark.parametrize("library", ["torch", "tensorflow", "keras"])
+    def test_means_have_their_turn(self, library: str) -> None:
+        own = RULES.get("explicit-padding").own_cases(library, 40, 0)  # type: ignore[attr-defined]
+        divided = [found for case in own if (found := explicit(case)) and "div" in found.sides()[1].subject.api]
+        assert divided
+
+
+def test_gradients_are_asked_of_the_rules_that_promise_them() -> None:
+    orders: dict[int, set[int]] = {}
+    for rule in OURS:
+        orders.setdefault(rule.paper, set()).add(rule.derivative)
+    assert all(2 in orders[number] for number in (1, 2, 3, 4, 5, 7, 10, 15))
+    assert orders[6] == {1}, "zeros that are put between the elements of a kernel have gradients too"
+
+
+def test_batches_are_of_a_model_in_inference() -> None:
+    rule = RULES.get("batches-of-1")
+    (module, *_) = rule.own_cases("torch", 1, 0)  # type: ignore[attr-defined]
+    pulled = replace(module, procedure=replace(module.procedure, derivative=1))
+    assert rule.counterpart(module) is not None
+    assert rule.counterpart(pulled) is not None
+    call = module.subject
+    trained = replace(module, subject=replace(call, args=(call.args[0].args[0], *call.args[1:])))
+    assert rule.counterpart(trained) is None, "of a module by itself no axis need be a batch"
+    (network, *_) = rule.own_cases("keras", 1, 0)  # type: ignore[attr-defined]
+    assert rule.counterpart(replace(network, procedure=replace(network.procedure, derivative=1))) is None
+
+
 def test_casts_take_whole_numbers_that_both_types_hold() -> None:
     rule = RULES.get("cast-int8-int16")
     values = replace(PLAIN, inputs={"x": np.asarray([[-1e9, 0.3, np.nan], [2.0, np.inf, 30.0]], np.float32)})

@@ -87,6 +87,12 @@ def test_every_edge_is_asked_about(name: str, edge: str) -> None:
     assert asked != bool(NOT_ASKED.get(name, {}).get(edge))
 
 
+@pytest.mark.parametrize("name", ["max", "min", "cummax", "max_pool1d", "max_pool3d", "pooling"])
+def test_what_chooses_among_numbers_is_asked_about_ties(name: str) -> None:
+    chosen = [(np.ravel(np.array(v.operands[0], float)), np.ravel(np.array(v.value, float))) for v in VECTORS[name]]
+    assert any(np.sum(numbers == value[-1]) > 1 for numbers, value in chosen)
+
+
 @pytest.mark.parametrize("name", OPERATORS.names())
 def test_no_input_gives_no_output(name: str) -> None:
     operator = OPERATORS.get(name)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tensorparity.core.case import Case
 from tensorparity.core.graph import Node, Ref
+from tensorparity.generators.single_cases.reloads import networks_of_one
 from tensorparity.operators.catalogue import layer, layer_names
-from tensorparity.operators.reference.evaluate import evaluate_node
+from tensorparity.operators.reference.evaluate import evaluate, evaluate_node
 
 from ..vectors.layers import BOUNDED, REASONS, VECTORS, LayerVector
 
@@ -54,6 +57,23 @@ def _near(found: float, true: float) -> bool:
 def test_every_declared_layer_has_vectors_or_a_reason() -> None:
     assert set(VECTORS) == set(layer_names())
     assert {name for name, vectors in VECTORS.items() if not vectors} == set(REASONS)
+
+
+@pytest.fixture(scope="module")
+def drawn() -> dict[str, Case]:
+    names = layer_names()
+    return dict(itertools.islice(networks_of_one(0), len(names)))
+
+
+@pytest.mark.parametrize("name", layer_names())
+def test_no_row_gives_no_row(name: str, drawn: dict[str, Case]) -> None:
+    case = drawn[name]
+    full, none = (
+        evaluate(case.subject, {key: array[:rows] for key, array in case.inputs.items()}, case.weights)
+        for rows in (None, 0)
+    )
+    for key, evaluations in full.items():
+        assert [found.value.shape for found in none[key]] == [(0, *one.value.shape[1:]) for one in evaluations]
 
 
 OF_FLOATS = sorted(set(VECTORS) - BOUNDED - set(REASONS))

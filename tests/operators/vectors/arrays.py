@@ -146,8 +146,11 @@ VECTORS: dict[str, list[Vector]] = {
         _row([HUGE, 0.0], [1.0, 0.0]),
         _row([SUBNORMAL, 0.0], [0.5, 0.5]),
         _row([-INF, -INF], [NAN, NAN]),
+        # less the largest, as all but one library take it; the limit, which is 1 and 0, is right as well
+        _row([INF, 0.0], [NAN, NAN]),
     ],
     "log_softmax": [
+        _row([INF, 0.0], [NAN, NAN]),
         _row([0.0, 0.0], [-_LN2, -_LN2]),
         _row([-INF, 0.0], [-INF, 0.0]),
         _row([NAN, 0.0], [NAN, NAN]),
@@ -419,11 +422,13 @@ VECTORS: dict[str, list[Vector]] = {
     "pooling": [
         Vector((_square(NAN, 1.0, 2.0, 3.0),), [[[[NAN]]]]),
         Vector((_square(-INF, -INF, -INF, -HUGE),), [[[[-HUGE]]]]),
+        Vector((_square(3.0, 1.0, 3.0, 2.0),), [[[[3.0]]]]),
         Vector((_square(0.0, SUBNORMAL, 0.0, 0.0),), [[[[SUBNORMAL]]]]),
     ],
     "max_pool3d": [
         Vector((_cube(NAN, 1, 2, 3, 4, 5, 6, 7),), [[[[[NAN]]]]]),
         Vector((_cube(INF, 1, 2, 3, HUGE, 5, SUBNORMAL, 7),), [[[[[INF]]]]]),
+        Vector((_cube(7, 1, 2, 7, 4, 5, 6, 7),), [[[[[7.0]]]]]),
     ],
     "avg_pool1d": [
         Vector((_line(NAN, 1.0, INF, 2.0),), _line(NAN, INF)),

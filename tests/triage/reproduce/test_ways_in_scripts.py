@@ -23,6 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # of the libraries: scripts a
 def script(api: str, variant: str, derivative: int = 0, dtype: str | None = None) -> str:
     plain = Procedure(goal=Goal.CALL, derivative=derivative)
     rule = variant if variant in ("meta", "fake", "slopes") else "by-element"
+    rule = "of-nothing" if variant == "of nothing" else rule
     other = Counterpart(procedure=replace(plain, variant=variant, dtype=dtype), rule=rule)
     inputs = {"x": np.array([[0.25, 0.5, 1.0]] * 2, np.float32)}
     case = Case(ApiCall(api, (ArrayArg("x"),)), plain, inputs, counterpart=other)
@@ -58,7 +59,19 @@ def test_what_takes_more_than_a_line_is_not_written(variant: str) -> None:
         script("torch.exp", variant)
 
 
-PLAIN = ["by element", "without axes", "row by row", "among others", "vmap", "meta", "fake", "out", "numpy", "export"]
+PLAIN = [
+    "by element",
+    "without axes",
+    "row by row",
+    "of nothing",
+    "among others",
+    "vmap",
+    "meta",
+    "fake",
+    "out",
+    "numpy",
+    "export",
+]
 WORDS = [("torch.exp", "method"), ("torch.exp", "in place"), ("torch.nn.functional.relu", "in place"),
          ("torch.absolute", "alias"), ("torch.nn.functional.relu", "defaults")]  # fmt: skip
 
@@ -67,6 +80,33 @@ WORDS = [("torch.exp", "method"), ("torch.exp", "in place"), ("torch.nn.function
 @pytest.mark.parametrize(("api", "variant"), [*(("torch.exp", way) for way in PLAIN), *WORDS])
 def test_both_sides_agree_where_nothing_is_wrong(api: str, variant: str) -> None:
     assert ending(script(api, variant)) == 0
+
+
+def module_script(variant: str) -> str:
+    made = ApiCall(".eval", (ApiCall("torch.nn.Linear", (3, 4)),))
+    plain = Procedure(goal=Goal.CALL)
+    other = Counterpart(procedure=replace(plain, variant=variant), rule="turned")
+    inputs = {"x": np.array([[0.25, 0.5, 1.0]] * 2, np.float32)}
+    case = Case(ApiCall("()", (made, ArrayArg("x"))), plain, inputs, counterpart=other)
+    place = observed("differs-at", name="0", allowed=1e-6, wrong=None)
+    diagnosis = Diagnosis(Class.DEFECT, ("here",), threshold=1e-6, evidence=(place,))
+    return equivalence_script("A title", Suspicion(Kind.EQUIVALENCE, diagnosis, case, ("here",)), "")
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("variant", ["turned", "export", "jit.trace", "vmap"])
+def test_both_sides_have_the_weights_that_one_seed_draws(variant: str) -> None:
+    text = module_script(variant)
+    assert ending(text) == 0
+    assert ending(text.replace("torch.manual_seed(0)", "pass")) == 1  # or the script would show nothing but chance
+
+
+@pytest.mark.torch
+def test_axes_are_counted_from_the_other_end() -> None:
+    text = script("torch.softmax", "axis from the end").replace("torch.softmax)(x)", "torch.softmax)(x, dim=0)")
+    text = text.replace("torch.softmax(x)", "torch.softmax(x, dim=0)")
+    assert ending(text) == 0
+    assert ending(text.replace("value - rank if", "value - 1 if")) == 1
 
 
 @pytest.mark.torch

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -73,7 +74,7 @@ class InputSource:
         outcome = Outcome("", Status.COMPLETED, outputs=arrays_from_json(reply.get("arrays", {})), reply=reply)
         for own in self._libraries.values():
             own_cases = shipped_cases(outcome, own.inputs.listing)
-            own.shipped.update(own_cases)
+            own.shipped.update({api: of_every_form(cases) for api, cases in own_cases.items()})
             taken.update(own_cases)
         return taken
 
@@ -123,6 +124,26 @@ class InputSource:
         api, plain = self._plain.pop(case.digest, ("", None))
         if plain is not None:
             self._libraries[api.partition(".")[0]].inputs.learn(api, plain, accepted)
+
+
+def of_every_form(cases: Sequence[Case]) -> list[Case]:
+    """The same, those first whose form and types are rare among the ones before: few are taken of what there is."""
+    seen: Counter[Hashable] = Counter()
+    left, ordered = [(case, _form(case)) for case in cases], []
+    while left:
+        place = min(range(len(left)), key=lambda one: sum(seen[part] for part in left[one][1]))
+        case, form = left.pop(place)
+        seen.update(form)
+        ordered.append(case)
+    return ordered
+
+
+def _form(case: Case) -> tuple[Hashable, Hashable]:
+    """The ranks of the arrays with the settings that are given, and the types of the arrays."""
+    assert isinstance(case.subject, ApiCall)
+    ranks = tuple((name, array.ndim, array.size == 0) for name, array in case.inputs.items())
+    calls = tuple((call.api, len(call.args), tuple(sorted(call.kwargs))) for call in case.subject.calls())
+    return (ranks, calls), tuple(array.dtype.str for array in case.inputs.values())
 
 
 def describe(result: Any) -> Json:

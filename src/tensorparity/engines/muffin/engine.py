@@ -68,6 +68,7 @@ class MuffinSettings:
         stages: those of a training step that are judged; they say how far networks are run.
         single_cases: kinds of cases that are run beside networks (``single_cases.STREAMS``).
         only_trainable: networks are run by those targets that can train, where these are two or more.
+        only_alone: targets that run the single cases only.
         protocol: ``paper`` stands for ``PROTOCOLS["paper"]``; what else is said goes before it.
     """
 
@@ -75,6 +76,7 @@ class MuffinSettings:
     stages: tuple[Stage, ...] = STAGES
     single_cases: tuple[str, ...] = tuple(STREAMS)
     only_trainable: bool = True
+    only_alone: tuple[str, ...] = ()
     protocol: str = ""
 
     @classmethod
@@ -139,8 +141,11 @@ class MuffinEngine:
 
     def _steppers(self, setup: Setup) -> tuple[str, ...]:
         """The targets that can train; none, which means all, where networks are to be run by everybody."""
-        able = tuple(target for target in setup.targets if can_train(setup.traits[target]))
-        return able if self._settings.only_trainable and len(able) > 1 else ()
+        asked = tuple(target for target in setup.targets if target not in self._settings.only_alone)
+        able = tuple(target for target in asked if can_train(setup.traits[target]))
+        if self._settings.only_trainable and len(able) > 1:
+            return able
+        return asked if 1 < len(asked) < len(setup.targets) else ()
 
     def ask(self) -> Sequence[Ask]:
         """The single cases first: a count cuts the stream behind a network, and they go with it."""

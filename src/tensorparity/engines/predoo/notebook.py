@@ -10,6 +10,7 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.case import ApiCall, Case
+from ...core.channels import is_finite, is_nan
 from ...core.engine import KeptCase, Result
 from ...core.jsontext import Json
 from ...core.operator_errors import OperatorRun
@@ -86,6 +87,15 @@ class Record:
         return self.lacks[0].why if self.lacks else ""
 
 
+def _not_finite_alone(case: Case) -> list[Case]:
+    """Of a batch the first input that holds NaN, and the first with infinities and no NaN."""
+    shared = shared_inputs(case)
+    stacked = [array.reshape(len(array), -1) for name, array in case.inputs.items() if name not in shared]
+    nan = np.any([is_nan(array).any(axis=1) for array in stacked], axis=0)
+    endless = np.any([(~is_finite(array)).any(axis=1) for array in stacked], axis=0) & ~nan
+    return [one_row(case, int(np.argmax(rows)), shared) for rows in (nan, endless) if rows.any()]
+
+
 @dataclass(frozen=True)
 class SearchTask:
     """What is searched where.
@@ -117,6 +127,8 @@ class Notebook:
         self.task = task
         self.records = {target: Record() for target in task.targets}
         self.undecided = ""
+        #: Where nobody says what is right, an input with NaN and one with infinities: nobody may answer both ways.
+        self.free: list[Case] = []
 
     def give_up(self, why: str) -> None:
         """The search broke off: what was measured until then stands."""
@@ -140,6 +152,8 @@ class Notebook:
         answered = tuple(target for target in result.endings if target not in silent)
         for target, row in result.facts.get("special", {}).items():
             self.records[target].special = Worst(target, math.inf, one_row(case, row, shared_inputs(case)), answered)
+        if self.task.operator.is_free and not self.free:
+            self.free = _not_finite_alone(case)
         return silent
 
     def _problems(self, case: Case, result: Result) -> list[str]:

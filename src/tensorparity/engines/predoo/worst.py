@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ...core.engine import Ask, Result
@@ -13,6 +13,8 @@ from .notebook import Notebook, Worst
 
 #: Who blames.
 ORACLE = "precision"
+#: Copies of an input that nobody may answer in two ways: more than a vector of any instruction set, and no multiple.
+_UNEVEN = 67
 #: How often an input is repeated until it shows what it did among others: some kernels treat the body of a long array
 #: in another way than its end.
 _COPIES = (1, 16, 64)
@@ -20,21 +22,28 @@ _COPIES = (1, 16, 64)
 
 @dataclass(frozen=True)
 class Suspect:
-    """An input on which a target is beyond the bound; ``is_special`` where it holds NaN or infinities."""
+    """An input on which a target is beyond the bound; ``is_special`` where it holds NaN or infinities.
+
+    With ``is_free`` it is one where several answers are right, and each target has to keep to one of them.
+    """
 
     operator: str
     worst: Worst
     targets: tuple[str, ...]
     is_special: bool
     tries: int = 0
+    is_free: bool = False
 
     def ask(self) -> Ask:
         case = self.worst.case
-        return Ask(repeated(case, _COPIES[self.tries], shared_inputs(case)), self.targets, (ORACLE,))
+        copies = _UNEVEN if self.is_free else _COPIES[self.tries]
+        return Ask(repeated(case, copies, shared_inputs(case)), self.targets, (ORACLE,))
 
     def shown(self, result: Result) -> bool:
         """Whether it is beyond the bound again."""
         target = self.worst.target
+        if self.is_free:
+            return True
         if self.is_special:
             return target in result.facts.get("special", {})
         return max(result.measures.get("units", {}).get(target, ()), default=0.0) > K
@@ -47,6 +56,18 @@ class Suspect:
 
 def suspects_of(notebooks: Sequence[Notebook]) -> list[Suspect]:
     """Of every operator, dtype and target the input with the largest error, and the one with NaN or infinities."""
+    return [*_beyond(notebooks), *_free(notebooks)]
+
+
+def _free(notebooks: Sequence[Notebook]) -> Iterator[Suspect]:
+    for notebook in notebooks:
+        answering = tuple(target for target, record in notebook.records.items() if record.inputs)
+        for case in notebook.free if answering else ():
+            worst = Worst(answering[0], 0.0, case, answering)
+            yield Suspect(notebook.task.operator.name, worst, answering, is_special=True, is_free=True)
+
+
+def _beyond(notebooks: Sequence[Notebook]) -> list[Suspect]:
     return [
         Suspect(notebook.task.operator.name, worst, _targets_that_answered(notebook, worst), is_special)
         for notebook in notebooks

@@ -20,7 +20,7 @@ ROW_BY_ROW = _rule("row-by-row", "row by row", "F(I)[i] = F(I[i:i+1])[0], rows")
 #: How libraries say that an axis must not be empty: of an axis that is no batch, that is their right.
 _EMPTY = (
     r"empty|non-?zero|zero[- ]size|size (?:of )?(?:0|zero)|at least (?:1|one)|numel\(\) ?==? ?0"
-    r"|greater than (?:0|zero)|positive"
+    r"|greater than (?:0|zero)|positive|number of [\w ]+ \(0\)"
 )
 OF_NOTHING = _rule(
     "of-nothing",

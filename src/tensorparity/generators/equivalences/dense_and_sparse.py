@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...core.arrays import Array
-from ...core.call import ApiCall, ArrayArg
+from ...core.call import ApiCall, ArrayArg, TupleArg
 from ...core.case import Case, Counterpart
 from ...core.rule import Demands
 from .base import Category, Equivalence, library_of_name
@@ -36,6 +36,9 @@ def _bcoo_back(call: ApiCall) -> ApiCall:
     return ApiCall(f"{_JS}bcoo_todense", (call,))
 
 
+#: The last axis of the first with the first one of the second, no axis of a batch.
+_PRODUCT = TupleArg((TupleArg((TupleArg((1,)), TupleArg((0,)))), TupleArg((TupleArg(()), TupleArg(())))))
+
 #: By dense call: the twin. Shapes are square, so that every product fits.
 TWINS: tuple[tuple[ApiCall, Callable[[], ApiCall]], ...] = (
     (
@@ -48,7 +51,22 @@ TWINS: tuple[tuple[ApiCall, Callable[[], ApiCall]], ...] = (
     ),
     (ApiCall("torch.mm", (A, B)), lambda: ApiCall("torch.sparse.mm", (ApiCall(".to_sparse", (A,)), B))),
     (ApiCall("torch.mm", (A, B)), lambda: ApiCall("torch.smm", (ApiCall(".to_sparse", (A,)), B))),
+    (ApiCall("torch.mm", (A, B)), lambda: ApiCall("torch.hspmm", (ApiCall(".to_sparse", (A,)), B))),
+    (
+        ApiCall("torch.mm", (A, B)),
+        lambda: ApiCall("torch.sparse.mm", (ApiCall(".to_sparse", (A,)), ApiCall(".to_sparse", (B,)))),
+    ),
+    (
+        ApiCall("torch.mm", (A, B)),
+        lambda: ApiCall("torch.sparse.mm", (ApiCall(".to_sparse_csr", (A,)), ApiCall(".to_sparse_csr", (B,)))),
+    ),
     (ApiCall("torch.sum", (A,)), lambda: ApiCall("torch.sparse.sum", (ApiCall(".to_sparse", (A,)),))),
+    (ApiCall("torch.sum", (A, 1)), lambda: ApiCall("torch.sparse.sum", (ApiCall(".to_sparse", (A,)), 1))),
+    (ApiCall("torch.transpose", (A, 0, 1)), lambda: ApiCall("torch.transpose", (ApiCall(".to_sparse", (A,)), 0, 1))),
+    (
+        ApiCall("torch.cat", ((A, B), 1)),
+        lambda: ApiCall("torch.cat", ((ApiCall(".to_sparse", (A,)), ApiCall(".to_sparse", (B,))), 1)),
+    ),
     (
         ApiCall("tensorflow.linalg.matmul", (A, B)),
         lambda: ApiCall(f"{_TF}sparse_dense_matmul", (_tf(A), B)),
@@ -56,6 +74,18 @@ TWINS: tuple[tuple[ApiCall, Callable[[], ApiCall]], ...] = (
     (
         ApiCall("tensorflow.linalg.matmul", (A, B), {"transpose_a": True}),
         lambda: ApiCall(f"{_TF}sparse_dense_matmul", (_tf(A), B), {"adjoint_a": True}),
+    ),
+    (
+        ApiCall("tensorflow.linalg.matmul", (A, B), {"transpose_b": True}),
+        lambda: ApiCall(f"{_TF}sparse_dense_matmul", (_tf(A), B), {"adjoint_b": True}),
+    ),
+    (
+        ApiCall("tensorflow.slice", (A, (0, 0), (1, -1))),
+        lambda: _tf_back(ApiCall(f"{_TF}slice", (_tf(A), (0, 0), (1, 1000)))),
+    ),
+    (
+        ApiCall("tensorflow.expand_dims", (A, 1)),
+        lambda: _tf_back(ApiCall(f"{_TF}expand_dims", (_tf(A), 1))),
     ),
     (ApiCall("tensorflow.math.reduce_sum", (A,)), lambda: ApiCall(f"{_TF}reduce_sum", (_tf(A),))),
     (
@@ -77,6 +107,7 @@ TWINS: tuple[tuple[ApiCall, Callable[[], ApiCall]], ...] = (
         lambda: _tf_back(ApiCall(f"{_TF}reshape", (_tf(A), (-1,)))),
     ),
     (ApiCall("tensorflow.identity", (A,)), lambda: _tf_back(_tf(A))),
+    (ApiCall("tensorflow.identity", (A,)), lambda: _tf_back(ApiCall(f"{_TF}reorder", (_tf(A),)))),
     (
         ApiCall("tensorflow.math.maximum", (A, B)),
         lambda: _tf_back(ApiCall(f"{_TF}maximum", (_tf(A), _tf(B)))),
@@ -87,16 +118,24 @@ TWINS: tuple[tuple[ApiCall, Callable[[], ApiCall]], ...] = (
     ),
     (ApiCall("jax.numpy.copy", (A,)), lambda: _bcoo_back(_bcoo(A))),
     (
+        ApiCall("jax.numpy.matmul", (A, B)),
+        lambda: ApiCall(f"{_JS}bcoo_dot_general", (_bcoo(A), B), {"dimension_numbers": _PRODUCT}),
+    ),
+    (
+        ApiCall("jax.numpy.concatenate", ((A, B), 1)),
+        lambda: _bcoo_back(ApiCall(f"{_JS}bcoo_concatenate", ((_bcoo(A), _bcoo(B)),), {"dimension": 1})),
+    ),
+    (
+        ApiCall("jax.numpy.copy", (A,)),
+        lambda: _bcoo_back(ApiCall(f"{_JS}bcoo_sum_duplicates", (_bcoo(A),))),
+    ),
+    (
         ApiCall("jax.numpy.transpose", (A,)),
         lambda: _bcoo_back(ApiCall(f"{_JS}bcoo_transpose", (_bcoo(A),), {"permutation": (1, 0)})),
     ),
     (
         ApiCall("jax.numpy.sum", (A,), {"axis": 0}),
         lambda: _bcoo_back(ApiCall(f"{_JS}bcoo_reduce_sum", (_bcoo(A),), {"axes": (0,)})),
-    ),
-    (
-        ApiCall("jax.numpy.reshape", (A, (-1,))),
-        lambda: _bcoo_back(ApiCall(f"{_JS}bcoo_reshape", (_bcoo(A),), {"new_sizes": (-1,)})),
     ),
 )
 _DENSE = frozenset(dense.api for dense, _ in TWINS)
@@ -116,10 +155,11 @@ class SparseTwin(Equivalence):
 
     def own_cases(self, library: str, count: int, seed: int) -> list[Case]:
         rng = np.random.default_rng([seed, 8])
-        known = {dense.api: dense for dense, _ in TWINS if library_of_name(dense.api) == library}
+        known = [dense for dense, _ in TWINS if library_of_name(dense.api) == library]
+        calls = [dense for place, dense in enumerate(known) if dense not in known[:place]]
         found = []
         for place in range(count):
-            call = list(known.values())[place % len(known)]
+            call = calls[place % len(calls)]
             size = int(rng.integers(1, 6))
             found.append(case_of(call, {name: _stored(size, rng) for name in call.arrays()}))
         return found

@@ -89,5 +89,5 @@ def _all() -> slice:
 
 
 DEPTHWISE_BY_CONV = DepthwiseByConv(
-    "depthwise-by-conv", 4, Category.REDUNDANCY, "implement(depthwise, conv2d)(I) = depthwise(I)", derivative=1
+    "depthwise-by-conv", 4, Category.REDUNDANCY, "implement(depthwise, conv2d)(I) = depthwise(I)", derivative=2
 )

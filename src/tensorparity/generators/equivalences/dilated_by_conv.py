@@ -86,6 +86,7 @@ def _draw(library: str, rng: np.random.Generator) -> Case:
     return case_of(ApiCall(api.format(dims), (X, W), {name: rates, **more[library]}), inputs)
 
 
+#: Of first order alone: what is pulled back a second time goes through the zeros as well, which have gradients too.
 DILATED_BY_CONV = DilatedByConv(
     "dilated-by-conv", 6, Category.REDUNDANCY, "implement(dilated, conv)(I) = dilated(I)", derivative=1
 )

@@ -1,6 +1,7 @@
 """Rule 7, documented formula: a function, and the formula of its documentation in the library's own operations.
 
-Only the function can be wrong: a formula evaluated as it stands may lose digits, and is run in float64 as well.
+Only the function can be wrong: a formula evaluated as it stands may lose digits, and is run in float64 as well. What
+the docstring itself says is quoted in findings.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ import numpy as np
 from ...core.call import ApiCall, ArrayArg
 from ...core.case import Case, Counterpart
 from ...core.rule import Demands
+from ..api_inputs import Api
 from .base import Category, Equivalence, library_of_name
 from .formulas_of_more import OF_AXIS, OF_TWO, along_of, two_of
+from .stated_formulas import stated_formula
 
 #: Formulas overflow on the way where functions need not.
 _LARGEST = 15.0
@@ -82,6 +85,8 @@ class Words:
         return ApiCall("torch.tensor", (float(value),)) if wants and isinstance(value, (int, float)) else value
 
 
+#: By public name, what docstrings state.
+_STATED: dict[str, str] = {}
 Formula = Callable[[Words, Any], ApiCall]
 
 
@@ -117,7 +122,7 @@ def _area(w: Words, x: Any) -> ApiCall:
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
-#: By the last part of a name: what the documentation says, and that in operations.
+#: By the last part of a name: the formula in words, and in operations.
 FORMULAS: Mapping[str, tuple[str, Formula]] = {
     "silu": ("silu(x) = x * sigmoid(x)", lambda w, x: w.mul(x, w.sigmoid(x))),
     "swish": ("x * sigmoid(x)", lambda w, x: w.mul(x, w.sigmoid(x))),
@@ -232,14 +237,14 @@ class DocumentedFormula(Equivalence):
         }
         return replace(case, inputs={name: array.astype(case.inputs[name].dtype) for name, array in inputs.items()})
 
+    def speaks_of(self, api: Api) -> bool:
+        """Any that it applies to; what its docstring states is remembered, for it is seen here alone."""
+        _STATED[api.name] = stated_formula(api.doc)
+        return True
+
     def said(self, case: Case) -> str:
-        """The formula, as the documentation of the function has it."""
-        call = case.subject
-        name = call.api.rpartition(".")[2] if isinstance(call, ApiCall) else ""
-        plain = formula_of(call.api) if isinstance(call, ApiCall) else None
-        if plain and _is_plain(case):
-            return plain[0]
-        return next((table[name][0] for table in (OF_TWO, OF_AXIS) if name in table), "")
+        """The formula in the words of the function's docstring; empty where it states none, or was not asked for it."""
+        return _STATED.get(case.subject.api, "") if isinstance(case.subject, ApiCall) else ""
 
     def counterpart(self, case: Case) -> Counterpart | None:
         formula = _formula(case)

@@ -78,5 +78,5 @@ def _padding(window: Window, given: dict[str, Any]) -> Any:
 
 
 HIGHER_DIMENSION = HigherDimension(
-    "higher-dimension", 3, Category.REDUNDANCY, "implement(F_2D, F_3D)(I) = F_2D(I)", derivative=1
+    "higher-dimension", 3, Category.REDUNDANCY, "implement(F_2D, F_3D)(I) = F_2D(I)", derivative=2
 )

@@ -37,14 +37,15 @@ class OptimizerState(ModelRule):
         return api.startswith(("torch.nn.", _OPTIMIZERS))
 
     def of_sample(self, case: Case) -> Case | None:
-        """A module that is trained with the settings of an optimizer in torch's own tests."""
+        """A module that is trained with the settings of an optimizer in torch's own tests, or with ours for none."""
         call = case.subject
         if not isinstance(call, ApiCall) or not call.api.startswith(_OPTIMIZERS):
             return None
         dense = len(call.kwargs) % 2 == 0 or call.api.endswith("Muon")  # which is for matrices
         module = modules(2, len(call.api))[0 if dense else 1]
         settings = {key: _plain(value, case) for key, value in call.kwargs.items()}
-        variant = _TRAINED + call.api.removeprefix(_OPTIMIZERS) + json.dumps(settings, separators=(",", ":"))
+        said = json.dumps(settings, separators=(",", ":")) if settings else ""
+        variant = _TRAINED + call.api.removeprefix(_OPTIMIZERS) + said
         return replace(module, procedure=replace(module.procedure, variant=variant))
 
     def own_cases(self, library: str, count: int, seed: int) -> list[Case]:

@@ -59,5 +59,5 @@ SEPARABLE_BY_DEPTHWISE = SeparableByDepthwise(
     Category.REDUNDANCY,
     "implement(separable, depthwise)(I) = separable(I)",
     {"torch": "it has no separable convolution", "jax": "it has no separable convolution"},
-    derivative=1,
+    derivative=2,
 )

@@ -104,5 +104,5 @@ TIME_MAJOR = TimeMajor(
         "jax": "it has no recurrent functions with that option",
         "keras": "Keras 3 has no time_major any more; Keras 2 had",
     },
-    derivative=1,
+    derivative=2,
 )

@@ -86,7 +86,7 @@ def _reference(params: Params, inputs: Sequence[Array], weights: Mapping[str, Ar
         lifted = np.maximum(value, floor)
         kappa = 10.0 / np.log(10.0) * kappa / lifted + 10.0 * np.abs(np.log10(lifted)) + 10.0
         value = 10.0 * np.log10(lifted) - 10.0 * np.log10(max(abs(number(params, "ref_power")), floor))
-        value = np.maximum(value, value.max() - number(params, "top_db"))
+        value = np.maximum(value, value.max(initial=-np.inf) - number(params, "top_db"))
         kappa = kappa + np.abs(value)
     return (Evaluation(np.swapaxes(value, 1, 2), np.swapaxes(kappa, 1, 2)),)
 

@@ -58,7 +58,8 @@ def _group_reference(params: Params, inputs: Sequence[Array], weights: Mapping[s
     axis = _group_axis(params, x.shape)
     last = np.moveaxis(x, axis, -1)
     channels = last.shape[-1]
-    grouped = last.reshape(*last.shape[:-1], _groups(params, x.shape), -1)
+    groups = _groups(params, x.shape)
+    grouped = last.reshape(*last.shape[:-1], groups, channels // groups)  # of no rows at all, -1 would be ambiguous
     gamma = weights["gamma"] if flag(params, "scale") else np.ones(channels)
     beta = weights["beta"] if flag(params, "center") else np.zeros(channels)
     shape = grouped.shape[-2:]

@@ -226,6 +226,16 @@ WEIGHED_BY_ZERO = Freedom(
     "IEEE 754; no library promises which terms it adds up",
 )
 
+#: Applied by ``free_at_infinity``, which needs the reference to decide.
+LIMITS = Freedom(
+    "an infinity where the formula has a limit",
+    (),
+    _never,
+    "infinity over infinity, and infinity less infinity, are NaN, where a formula is taken literally; what it tends to "
+    "is a number",
+    "IEEE 754; no library promises limits",
+)
+
 #: Applied by the rule of one-sided derivatives (``kinks``), which needs more than the values to decide.
 GRADIENTS_AT_KINKS = Freedom(
     "gradients at kinks and ties",

@@ -21,6 +21,7 @@ from ...operators.reference.rounding import K, error_units
 from ...operators.spec import Evaluation, ShapeError
 from .documented_freedoms import FreeElements, freedom_of_node
 from .forms import Forms
+from .limits import free_at_infinity
 from .node_errors import NodeErrors, largest_distance, mutual_error, reference_error, worst_place
 from .votes import camps_of, shared_code, vote, widest_gap
 
@@ -92,6 +93,10 @@ def _measure_node(
         node, freed.inputs if freed else given, weights, training=training, dtype=dtype
     )
     reference = reference[:asked] if reference is not None else None
+    if freed is None and truth is None and reference is not None:
+        freed = free_at_infinity(
+            lambda inputs: reference_of(node, inputs, weights, training=training), given, reference
+        )
     true = [output.value for output in reference or ()]
     answered = in_range(answered, policy_named(dtype), [*given, *true], traits)
     camps = camps_of(node, answered)

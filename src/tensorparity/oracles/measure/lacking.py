@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ...core.messages import says_no_kernel, says_unsupported
+from ...core.messages import says_no_kernel, says_not_installed, says_unsupported
 from ...core.outcome import Failure
 
 
@@ -16,6 +16,7 @@ def _pattern(*words: str) -> re.Pattern[str]:
 _ANYWHERE = _pattern(
     r"could not run '?aten|no kernel|not registered|not currently support",
     r"does not have a deriv|is not differentiable|derivative for .* is not|has no gradient|double backward",
+    r"gradient registry has no entry",
     r"requires_grad|do not require grad|autograd\.Function",
     r"(?:when using|with|on|in|for) the \w+ backend",
 )
@@ -60,6 +61,8 @@ def lacks(failure: Failure, rule: str = "") -> bool:
         rule: the rule whose other side failed; without one, the call was run plainly.
     """
     if says_unsupported(failure.type, failure.message) or says_no_kernel(failure.message):
+        return True
+    if says_not_installed(failure.type, failure.message):
         return True
     message = failure.message[:4000]
     if _ANYWHERE.search(message):

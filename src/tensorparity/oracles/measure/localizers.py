@@ -58,7 +58,10 @@ def by_predecessors(scene: LocalizedPair) -> list[Place]:
     return [Place(key) for key in dict.fromkeys(item.node or item.layer for item in found)]
 
 
-#: By name, the one that diagnoses first. Audee's rule runs things of its own, and so is an oracle: ``causal``.
+#: What ``localize`` looks with, by the name that users give: the replay, and an oracle that runs things of its own.
+BESIDE_THE_REPLAY: Mapping[str, str] = {"replay": "", "audee": "causal"}
+
+#: By name, the one that diagnoses first. Audee's rule runs things of its own, and so is an oracle.
 LOCALIZERS: Mapping[str, Localizer] = {"replay": by_replay, "cradle": by_rate, "muffin": by_predecessors}
 
 

@@ -83,7 +83,13 @@ def _promises(node: Node) -> bool:
 def is_lack(outcome: Outcome, case: Case, traits: Traits) -> bool:
     """A target says that it has no such thing, and no documentation says that it has."""
     dtype = case.procedure.dtype if isinstance(case.subject, LayerGraph) else None
-    return is_refusal(outcome, dtype) and not is_documented(case, outcome, traits)
+    return is_missing(outcome) or (is_refusal(outcome, dtype) and not is_documented(case, outcome, traits))
+
+
+def is_missing(outcome: Outcome) -> bool:
+    """A target says that an optional package is not installed: whatever is promised is promised with it."""
+    failure = outcome.failure
+    return failure is not None and says_not_installed(failure.type, failure.message, outcome.target)
 
 
 def is_refusal(outcome: Outcome, dtype: str | None = None) -> bool:
@@ -108,8 +114,7 @@ def classify_failure(
     Only an exception can be a refusal; a process that dies or hangs refuses nothing.
 
     Args:
-        documented: the documentation says that it is supported, so the library's word does not count, unless it is that
-            another package has to be installed.
+        documented: the documentation says that it is supported, so the library's word does not count.
         dtype: the policy that layers ran under.
     """
     failure = outcome.failure
@@ -117,9 +122,8 @@ def classify_failure(
         return diagnosis
     if freed is not None and freed.freedom.raises:
         return as_specification(diagnosis, freed.freedom)
-    missing = says_not_installed(failure.type, failure.message)
-    if missing or (not documented and is_refusal(outcome, dtype)):
-        said = observed("unsupported", target=outcome.target)
+    if is_missing(outcome) or (not documented and is_refusal(outcome, dtype)):
+        said = observed("unsupported", target=outcome.target, **({"missing": True} if is_missing(outcome) else {}))
         return replace(diagnosis, klass=Class.UNSUPPORTED, evidence=(*diagnosis.evidence, said))
     return diagnosis
 

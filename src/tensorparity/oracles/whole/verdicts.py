@@ -15,7 +15,7 @@ from ...core.finding import Class
 from ...core.graph import Node
 from ...core.severity import DIGITS, Severity, severity_of
 from ...core.suspicion import Suspicion
-from ...core.verdict import Judgement, Kind, Verdict
+from ...core.verdict import BY_ROUNDING, Judgement, Kind, Verdict
 from ..measure.fusion import AMPLIFIED
 from .layers import is_open
 from .runs import stepping_outputs
@@ -99,12 +99,12 @@ def _explain(at: Sight, comparison: Comparison) -> Verdict:
     agree = _who_agrees(at, comparison)
     if comparison.output in stepping_outputs(at.graph, at.outcomes):
         reason = f"{agree}; the output steps on values that carry rounding"
-        return replace(verdict, judgement=Judgement.PASS, reason=reason)
+        return replace(verdict, judgement=Judgement.PASS, reason=reason, judged_by=BY_ROUNDING)
     if verdict.kind is Kind.NAN or (comparison.max_rel or 0.0) > AMPLIFIED:
         reason = "outputs differ, though no layer does alone: an interaction, or an ill-conditioned model"
         return replace(verdict, reason=reason)
     reason = f"{agree}; the difference is rounding, carried along"
-    return replace(verdict, judgement=Judgement.PASS, reason=reason)
+    return replace(verdict, judgement=Judgement.PASS, reason=reason, judged_by=BY_ROUNDING)
 
 
 def _first_unmeasured_layer(at: Sight, comparison: Comparison) -> str:

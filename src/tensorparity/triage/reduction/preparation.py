@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 from ...core.case import ApiCall, Case, ModelFile
 from ...core.closeup import Closeup
@@ -28,7 +29,7 @@ from ...core.oracle import Judged
 from ...core.outcome import Outcome
 from ...core.procedure import Goal
 from ...core.progress import Progress, Watcher, unwatched
-from ...core.runner import Runner
+from ...core.runner import Runner, asking_all
 from ...core.signature import Key
 from ...core.suspicion import Suspicion
 from ...core.time_limit import TimeLimit
@@ -70,10 +71,14 @@ _ALONE = (CaseKind.LAYER, CaseKind.TRAINED_LAYER, CaseKind.REPLAYED)
 _OF_THE_RUN = frozenset(
     ["affected", "descended", "exported-layer", "exporter-doubt", "fused", "layers-unknown", "no-layer-differs"]
     + ["not-again"]
+    + ["passed-on"]
     + ["paper-parts", "paper-vote", "right-before-saving", "rounding-carried", "sometimes", "stretch", "two-answers"]
 )
 
 _Alike = tuple[str, ...]
+_Item = TypeVar("_Item")
+#: What is done with one of several: with when all of it began, and what tells it to stop.
+_Work = Callable[[_Item, float, threading.Event], "Prepared"]
 
 
 @dataclass(frozen=True)
@@ -109,6 +114,7 @@ class Prepared:
         explained_by: the defect that it is another sighting of, by the signature of that.
         reduction: None where it was not tried, as ``reproducer`` and ``draft`` (of an upstream report).
         above: the reduced defect of the layer, where what is filed is that of a function below it.
+        open: it was reduced, and neither its guilty parameters nor its script were looked for.
     """
 
     suspicion: Suspicion
@@ -120,6 +126,7 @@ class Prepared:
     script_seconds: float = 0.0
     explained_by: str = ""
     above: Suspicion | None = None
+    open: bool = False
 
     @property
     def is_reduced(self) -> bool:
@@ -156,15 +163,22 @@ class Preparation:
         self._known: set[_Alike] = set()
         self._met: dict[_Alike, Suspicion] = {}
         self._descent = _Descent(_descending_seconds(settings))
-        self._as_found = AsFound(examiner)
+        self._as_found = AsFound(examiner.on(asking_all(examiner.runner)))
+        #: By signature, the defects that have their script.
+        self._finished: set[str] = set()
         self.explanations = Explanations(examiner, settings.accepted if settings else ())
 
     def prepare(self, suspicions: Sequence[Suspicion]) -> list[Prepared]:
         """Every suspicion, reduced where it is a new defect; then what was met on the way, in the same manner."""
         return [*self.reduce(suspicions), *self.met()]
 
-    def reduce(self, suspicions: Sequence[Suspicion]) -> list[Prepared]:
-        """Every suspicion, reduced where it is a new defect; what is met on the way waits for ``met``."""
+    def reduce(self, suspicions: Sequence[Suspicion], *, finish: bool = True) -> list[Prepared]:
+        """Every suspicion, reduced where it is a new defect; what is met on the way waits for ``met``.
+
+        Args:
+            finish: False leaves what comes after reducing to ``finished``: it takes as long, and says what nobody
+                could say of a defect that there was no time to reduce.
+        """
         prepared = self._all(suspicions)
         self._note(prepared)
         for item in prepared:
@@ -172,7 +186,52 @@ class Preparation:
             met = item.reduction.also if item.reduction and item.original.oracle != PRECISION else ()
             for other in met:
                 self._met.setdefault(_alike(other), other)
-        return prepared
+        return self.finished(prepared) if finish else prepared
+
+    def finished(self, prepared: Sequence[Prepared]) -> list[Prepared]:
+        """With guilty parameters and scripts, once for all that turned out to be one defect."""
+        due = {place: item for place, item in enumerate(prepared) if self._is_due(item)}
+        done = dict(zip(due, self._at_once(self._finish, list(due.values())), strict=True))
+        return [done.get(place, item) for place, item in enumerate(prepared)]
+
+    def _is_due(self, item: Prepared) -> bool:
+        if item.explained_by or not (item.open or item.above):
+            return False
+        name = item.suspicion.signature
+        is_known = name in self._finished
+        if item.is_reduced and item.suspicion.diagnosis.api is not None:
+            self._finished.add(name)
+        return not is_known
+
+    def _finish(self, item: Prepared, began: float, stop: threading.Event) -> Prepared:
+        settings = self._settings
+        if settings is None or self._left(settings, began) <= 0:
+            why = "the time was used up" if settings else "it was interrupted"
+            return replace(item, suspicion=_without_script(item.suspicion, why)) if item.open else item
+        examiner = self._stoppable(item.original, stop)
+        try:
+            ready = finish_one(self._local, examiner, item, self._has_scripts(settings), self._tell)
+        except Exception as error:  # what was reduced is worth more than its script
+            return replace(item, suspicion=_without_script(item.suspicion, _in_words(error))) if item.open else item
+        self._script_seconds += ready.script_seconds if item.open else 0.0
+        return ready
+
+    def _stoppable(self, suspicion: Suspicion, stop: threading.Event) -> Examiner:
+        """An examiner that ends when it is told to; what hangs is waited for with less patience.
+
+        What hangs with other arguments is no reason not to ask about this defect.
+        """
+        haste = _HASTE if suspicion.kind is Kind.HANG else 1.0
+        return self._examiner.on(_Stoppable(asking_all(self._examiner.runner), stop, haste))
+
+    def _has_scripts(self, settings: ReducingSettings) -> bool:
+        return settings.scripts and self._script_seconds < settings.script_seconds
+
+    def _left(self, settings: ReducingSettings, began: float) -> float:
+        """Seconds for reducing, of this run and of its whole time."""
+        left = settings.seconds - self._spent - (time.monotonic() - began)
+        whole = self._time_limit.left
+        return left if whole is None else min(left, whole)
 
     def _note(self, prepared: Sequence[Prepared]) -> None:
         defects = [item for item in prepared if item.suspicion.diagnosis.klass is Class.DEFECT]
@@ -191,7 +250,7 @@ class Preparation:
         self._known |= set(self._met)
         self._met.clear()
         self._note(prepared)
-        return prepared
+        return self.finished(prepared)
 
     def stop_reducing(self) -> None:
         """What comes from now on is prepared as it is; what was met is not forgotten."""
@@ -251,12 +310,18 @@ class Preparation:
         return Prepared(signed, suspicion, repeated=earlier.is_reduced)
 
     def _together(self, suspicions: Sequence[Suspicion]) -> list[Prepared]:
+        most = min(_AT_ONCE, len(suspicions))
+        return self._at_once(lambda suspicion, began, stop: self._one(suspicion, began, most, stop), suspicions)
+
+    def _at_once(
+        self, work: Callable[[_Item, float, threading.Event], Prepared], items: Sequence[_Item]
+    ) -> list[Prepared]:
+        """Several at a time, in their order."""
         began = time.monotonic()
         stop = threading.Event()
         pool = ThreadPoolExecutor(_AT_ONCE)
         try:
-            most = min(_AT_ONCE, len(suspicions))
-            return list(pool.map(lambda suspicion: self._one(suspicion, began, most, stop), suspicions))
+            return list(pool.map(lambda item: work(item, began, stop), items))
         except BaseException:  # whoever interrupts this does not want to wait for what is under way
             stop.set()
             end_scripts()
@@ -268,18 +333,15 @@ class Preparation:
     def _one(self, suspicion: Suspicion, began: float, at_once: int, stop: threading.Event) -> Prepared:
         settings = self._settings
         assert settings is not None
-        left = settings.seconds - self._spent - (time.monotonic() - began)
-        whole = self._time_limit.left
-        left = left if whole is None else min(left, whole)
+        left = self._left(settings, began)
         if left <= 0:
             return Prepared(_not_reduced(suspicion, "the time for reducing was used up"), suspicion)
         # the others have the workers for most of the time
         budget = replace(settings.budget, seconds=min(at_once * settings.budget.seconds, left))
-        haste = _HASTE if suspicion.kind is Kind.HANG else 1.0
-        examiner = self._examiner.on(_Stoppable(self._examiner.runner, stop, haste))
+        examiner = self._stoppable(suspicion, stop)
         try:
-            scripts = settings.scripts and self._script_seconds < settings.script_seconds
-            ready = prepare_one(self._local, examiner, suspicion, budget, scripts, self._tell, self._descent)
+            scripts = self._has_scripts(settings)
+            ready = reduce_one(self._local, examiner, suspicion, budget, scripts, self._tell, self._descent)
             self._script_seconds += ready.script_seconds
             return ready
         except Exception as error:  # what was confirmed is worth more than its reduction, and so are all the others
@@ -353,6 +415,10 @@ def _signed_like(suspicion: Suspicion, reduced: Suspicion) -> Suspicion:
 def _with_remark(suspicion: Suspicion, remark: Evidence) -> Suspicion:
     diagnosis = suspicion.diagnosis
     return replace(suspicion, diagnosis=replace(diagnosis, evidence=(*diagnosis.evidence, remark)))
+
+
+def _without_script(suspicion: Suspicion, why: str) -> Suspicion:
+    return _with_remark(suspicion, observed("script-doubt", written=False, why=why))
 
 
 def _not_reduced(suspicion: Suspicion, why: str, *, by_file: bool = False) -> Suspicion:
@@ -438,6 +504,20 @@ def prepare_one(
     Args:
         descent: look below a layer for the function that is wrong; None files the layer.
     """
+    reduced = reduce_one(local, examiner, suspicion, budget, scripts, listener, descent)
+    return finish_one(local, examiner, reduced, scripts, listener)
+
+
+def reduce_one(
+    local: LocalRunner,
+    examiner: Examiner,
+    suspicion: Suspicion,
+    budget: ReductionBudget,
+    scripts: bool = True,
+    listener: Watcher = unwatched,
+    descent: _Descent | None = None,
+) -> Prepared:
+    """Reduce one suspicion, as far down as a function is wrong; ``finish_one`` says the rest of it."""
     listener(Progress("reducing", 0, None, suspicion.diagnosis.api or ""))
     exporter = exporter_of(suspicion)
     if exporter is not None:
@@ -445,20 +525,36 @@ def prepare_one(
     reduction = reduce_suspicion(examiner, suspicion, budget)
     if reduction.suspicion is None:
         return Prepared(_not_reduced(suspicion, reduction.stopped), suspicion, reduction)
-    final = with_guilty_parameters(examiner, _as_filed(suspicion, reduction), suspicion)
+    final = _as_filed(suspicion, reduction)
     if descent is not None:
         rest = replace(budget, seconds=max(1.0, budget.seconds - reduction.seconds))
         lower = _of_function(local, examiner, final, rest, scripts, descent)
         if lower is not None:
-            return replace(lower, original=suspicion, suspicion=like(lower.suspicion, final))
+            return replace(lower, original=suspicion)
+    return Prepared(final, suspicion, reduction, open=True)
+
+
+def finish_one(
+    local: LocalRunner, examiner: Examiner, item: Prepared, scripts: bool = True, listener: Watcher = unwatched
+) -> Prepared:
+    """What was reduced with its layer's guilty parameters, and with a script; of a function below a layer that was
+    written and executed to see whether it is wrong.
+    """
+    if item.above is not None:
+        layer = with_guilty_parameters(examiner, item.above, item.original)
+        return replace(item, suspicion=like(item.suspicion, layer))
+    if not item.open:
+        return item
+    final = with_guilty_parameters(examiner, item.suspicion, item.original)
     if not scripts or final.diagnosis.klass is not Class.DEFECT:
-        return Prepared(final, suspicion, reduction)
+        return replace(item, suspicion=final, open=False)
+    suspicion = item.original
     listener(Progress("running the reproducer", 0, None, suspicion.diagnosis.api or ""))
     began = time.monotonic()
     (shown,) = examiner.examine([_ask_for(suspicion, final.case, suspicion.targets)])
     outcomes = dict(shown.own)
     (final,) = with_testimonies(examiner, [final], [outcomes])
-    ready = _with_script(final, suspicion, reduction, reproduce(local, final, outcomes, examiner.setup.traits))
+    ready = _with_script(final, suspicion, item.reduction, reproduce(local, final, outcomes, examiner.setup.traits))
     return replace(ready, script_seconds=time.monotonic() - began)
 
 

@@ -111,6 +111,24 @@ _NAMED = (
     '    return operator.attrgetter(said[1].partition(".")[2])(library)',
     "",
 )
+_FROM_THE_END = (
+    "import re",
+    "",
+    "def turned(key, value, rank):",
+    '    if isinstance(value, (list, tuple)) and re.match(r"(axis|dim)\\d?$|source|destination|axes|dims", key):',
+    '        return type(value)(turned("axis", item, rank) for item in value)',
+    '    is_axis = type(value) is int and re.match(r"(axis|dim)\\d?$|source|destination", key)',
+    "    return (value - rank if value >= 0 else value + rank) if is_axis else value",
+    "",
+    "def from_the_end(function):  # every axis is counted from the other end",
+    "    def run(*args, **kwargs):",
+    "        given = [*args, *kwargs.values()]",
+    "        given += [item for value in given if isinstance(value, list) for item in value]",
+    '        rank = next(len(item.shape) for item in given if hasattr(item, "shape"))',
+    "        return function(*args, **{key: turned(key, value, rank) for key, value in kwargs.items()})",
+    "    return run",
+    "",
+)
 #: Libraries whose functions are called in NumPy's words, where there is one of that name.
 _IN_NUMPY = {"dim": "axis", "keepdim": "keepdims", "dims": "axis"}
 
@@ -125,6 +143,11 @@ def rewritten(call: ApiCall, variant: str, library: Library, root: str) -> Rewri
     if variant == "defaults":
         text = call_text(call, library, lambda name: f"with_defaults({literals.dotted_name(name)})")
         return Rewritten(text, True, _WITH_DEFAULTS)
+    if variant == "axis from the end":
+        if any(not isinstance(item, ArrayArg) for item in call.args):
+            raise literals.Unprintable("an axis that is given by its place")
+        text = call_text(call, library, lambda name: f"from_the_end({literals.dotted_name(name)})")
+        return Rewritten(text, True, _FROM_THE_END)
     if variant == "alias":
         return Rewritten(_by_alias(call, library, root), True, _NAMED)
     if variant == "method":

@@ -25,6 +25,7 @@ class Claim:
         precise: the expectation was computed in a higher precision than what is tested.
         dtype: the answer's, where that is what is wrong.
         between: of ``element``, all that is right where that is no single number; ``expected`` is in the middle.
+        stated: the source says so of the form; nobody computed the expectation.
         summed: the places, axis by axis, of the numbers whose sum is claimed: ``expected`` and ``observed`` are sums.
     """
 
@@ -40,6 +41,7 @@ class Claim:
     dtype: str = ""
     between: tuple[float, float] | None = None
     summed: tuple[tuple[int, ...], ...] | None = None
+    stated: bool = False
 
     @property
     def off(self) -> float | None:

@@ -156,7 +156,7 @@ def _tested_dtype(claim: Claim) -> str:
 
 def _baseline(claim: Claim) -> str:
     if not claim.precise:
-        if claim.dtype or claim.source.startswith("what "):
+        if claim.dtype or claim.stated:
             return f"- Baseline: {claim.source}."
         gives = "give" if " and " in claim.source else "gives"
         return f"- Baseline: what {claim.source} {gives} on the same inputs, in {_tested_dtype(claim)} as well."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...core.arrays import EXTENSION_DTYPES, Array, dtype_name
-from ...core.call import ApiCall
+from ...core.call import CALLED, ApiCall, ArrayArg
 from ...core.case import Case
 from ...core.rule import Agreement, demands_of
 from ...core.suspicion import Suspicion
@@ -48,7 +48,9 @@ def equivalence_script(title: str, suspicion: Suspicion, flavour: str) -> str:
     derivative = max(first.procedure.derivative, second.procedure.derivative)
     lines = [*heading_lines(title), *_flat(head), *_helpers(root, derivative)]
     (one, run), (other, run_other) = _side(first, library, root), _side(second, library, root)
-    lines += [*one, f"first = {run}", *([] if other == one else other), f"second = {run_other}"]
+    seeded = _seeded(first, root)  # what the second side draws is drawn anew
+    again = [] if other == one and not seeded else [*seeded, *other]
+    lines += [*seeded, *one, f"first = {run}", *again, f"second = {run_other}"]
     lines += _comparison(suspicion)
     if len(lines) > MOST_LINES + _MORE or max(map(len, lines)) > 4000:
         raise literals.Unprintable(f"a script of {len(lines)} lines")
@@ -79,6 +81,21 @@ def _flat(lines: list[str]) -> list[str]:
 def _root(case: Case) -> str:
     assert isinstance(case.subject, ApiCall)
     return next((call.api.partition(".")[0] for call in case.subject.calls() if call.api[:1].isalpha()), "")
+
+
+#: How what a library draws is made the same on both sides.
+_SEEDS = {
+    "torch": "torch.manual_seed({})",
+    "tensorflow": "tensorflow.random.set_seed({})",
+    "keras": "keras.utils.set_random_seed({})",
+}
+
+
+def _seeded(case: Case, root: str) -> list[str]:
+    """The line before a side whose objects draw their weights; none where there are no objects."""
+    assert isinstance(case.subject, ApiCall)
+    draws = any(call.api == CALLED for call in case.subject.calls())
+    return [_SEEDS[root].format(case.seed)] if draws and root in _SEEDS else []
 
 
 def _helpers(root: str, derivative: int) -> list[str]:
@@ -137,7 +154,9 @@ def _side(case: Case, library: Library, root: str) -> tuple[list[str], str]:
         raise literals.Unprintable("second derivatives")
     written = other.library or library
     lines = [f"{literals.name(key)} = {_tensor(case.inputs[key], written, root)}" for key in case.subject.arrays()]
-    lines += ["", *way.helpers, *other.helpers, f"def f({given}):", f"    return {other.text}", ""]
+    made = None if other.replaces_call or other.written else _made(case.subject)
+    function = [f"f = {call_text(made, library)}"] if made else [f"def f({given}):", f"    return {other.text}"]
+    lines += ["", *way.helpers, *other.helpers, *function, ""]
     if other.written:
         lines += [f"def written({given}, out):", f"    {other.written}", ""]
     run = way.text.replace("{f}", "f").replace("{given}", given)
@@ -147,6 +166,15 @@ def _side(case: Case, library: Library, root: str) -> tuple[list[str], str]:
         run = f"gradients(lambda {given}: {run}, [{given}])"
     leaf = written.numpy.format("leaf")
     return lines, f"attempt(lambda: [{leaf} for leaf in leaves({run}) if leaf is not None])"
+
+
+def _made(call: ApiCall) -> ApiCall | None:
+    """The object of which the case is a call with nothing but its inputs: a compiler sees it made."""
+    inputs = [item.name for item in call.args[1:] if isinstance(item, ArrayArg)]
+    if call.api != CALLED or call.kwargs or inputs != list(call.arrays()):
+        return None
+    made = call.args[0]
+    return made if isinstance(made, ApiCall) and len(inputs) == len(call.args) - 1 and not made.arrays() else None
 
 
 def _tensor(array: Array, library: Library, root: str) -> str:

@@ -98,7 +98,8 @@ def _by_form(suspicion: Suspicion, own: Outcome) -> Claim | None:
         if observed is None or kind is not Kind.DTYPE or not floats:
             return None
         wanted = case.procedure.dtype or floats[0]
-        return Claim("outputs", "0", observed, 0.0, "the dtype of the inputs", _formula(case), observed, dtype=wanted)
+        claim = Claim("outputs", "0", observed, 0.0, "the dtype of the inputs", _formula(case), observed, dtype=wanted)
+        return replace(claim, stated=True)
     names = _output_names(case)
     traced = replace(own, trace=replace(own.trace, nodes={**own.trace.nodes, **_by_key(own.outputs, names)}))
     for key, form in own.trace.symbolic.items():
@@ -106,7 +107,8 @@ def _by_form(suspicion: Suspicion, own: Outcome) -> Claim | None:
             array = traced.trace.nodes[key]
             shape = announced_shape(array.shape, form.shape)
             expected = array if kind is Kind.DTYPE else np.broadcast_to(np.zeros((), array.dtype), shape)
-            return Claim("outputs", names.get(key, key), expected, 0.0, _ANNOUNCED, observed=array, dtype=form.dtype)
+            name = names.get(key, key)
+            return Claim("outputs", name, expected, 0.0, _ANNOUNCED, observed=array, dtype=form.dtype, stated=True)
     return _by_policy(case, own) if kind is Kind.DTYPE else None
 
 
@@ -115,7 +117,7 @@ def _by_policy(case: Case, own: Outcome) -> Claim | None:
     policy = policy_named(case.procedure.dtype)
     for name, array in own.outputs.items():
         if odd_dtype([array], policy, traits_of([own.target])[own.target]):
-            return Claim("outputs", name, array, 0.0, _POLICY, observed=array, dtype=policy.compute)
+            return Claim("outputs", name, array, 0.0, _POLICY, observed=array, dtype=policy.compute, stated=True)
     return None
 
 

@@ -159,6 +159,7 @@ _ANYWHERE: Mapping[str, Way] = {
     "inductor captured": Way("torch.compile(lambda: {f}({given}), dynamic=False)()"),
     "aot_eager captured": Way('torch.compile(lambda: {f}({given}), backend="aot_eager", dynamic=False)()'),
     "jit.trace": Way("torch.jit.trace({f}, ({given},), check_trace=False, strict=False)({given})"),
+    "jit.trace captured": Way("torch.jit.trace(lambda: {f}({given}), (), check_trace=False, strict=False)()"),
     "strided": Way("{f}(*[torch.stack([t, t], -1).flatten(-2)[..., ::2] if t.ndim else t for t in ({given},)])"),
     "turned": Way(
         "{f}(*[t.permute(*range(t.ndim)[::-1]).contiguous().permute(*range(t.ndim)[::-1]) for t in ({given},)])"
@@ -211,10 +212,22 @@ _TF_SIZE, _WHOLE = "int(tensorflow.size(({given},)[0]))", "{joined}.reshape(({{g
 _TF_WHOLE, _TF_FLAT = "tensorflow.reshape({joined}, ({{given}},)[0].shape)", "tensorflow.reshape({t}, [-1])"
 _ROW, _ROWS = "t[i : i + 1] if len(t) == len(({given},)[0]) else t", "len(({given},)[0])"
 
+#: The form that all rows would have, as it is said of none of them.
+_NO_ROWS = (
+    "[{zeros}((len(({{given}},)[0]) + leaf.shape[0], *leaf.shape[1:]), dtype=leaf.dtype) for leaf in leaves("
+    "{{f}}(*[t[:0] if t.ndim and len(t) == len(({{given}},)[0]) else t for t in ({{given}},)]))]"
+)
+
+
+def _of_nothing(zeros: str) -> Way:
+    return Way(_NO_ROWS.format(zeros=zeros))
+
+
 #: Likewise, of one library.
 _OF: Mapping[tuple[str, str], Way] = {
     ("torch", "by element"): _piecewise("torch.cat", "{t}.reshape(-1)", _TORCH_SIZE, "{t}[i : i + 1]", _WHOLE),
     ("torch", "without axes"): _piecewise("torch.stack", "{t}.reshape(-1)", _TORCH_SIZE, "{t}[i]", _WHOLE),
+    ("torch", "of nothing"): _of_nothing("torch.zeros"),
     ("torch", "row by row"): Way(f"torch.cat([{{f}}(*[{_ROW} for t in ({{given}},)]) for i in range({_ROWS})])"),
     ("torch", "among others"): Way(
         "{f}(*[around(t, k) for k, t in enumerate(({given},))])"
@@ -238,6 +251,7 @@ _OF: Mapping[tuple[str, str], Way] = {
     ),
     ("jax", "by element"): _piecewise("jax.numpy.concatenate", "{t}.ravel()", _JAX_SIZE, "{t}[i : i + 1]", _WHOLE),
     ("jax", "without axes"): _piecewise("jax.numpy.stack", "{t}.ravel()", _JAX_SIZE, "{t}[i]", _WHOLE),
+    ("jax", "of nothing"): _of_nothing("jax.numpy.zeros"),
     ("jax", "row by row"): Way(
         f"jax.numpy.concatenate([{{f}}(*[{_ROW} for t in ({{given}},)]) for i in range({_ROWS})])"
     ),
@@ -254,6 +268,7 @@ _OF: Mapping[tuple[str, str], Way] = {
     ),
     ("tensorflow", "by element"): _piecewise("tensorflow.concat", _TF_FLAT, _TF_SIZE, "{t}[i : i + 1]", _TF_WHOLE),
     ("tensorflow", "without axes"): _piecewise("tensorflow.stack", _TF_FLAT, _TF_SIZE, "{t}[i]", _TF_WHOLE),
+    ("tensorflow", "of nothing"): _of_nothing("tensorflow.zeros"),
     ("tensorflow", "row by row"): Way(
         f"tensorflow.concat([{{f}}(*[{_ROW} for t in ({{given}},)]) for i in range({_ROWS})], 0)"
     ),

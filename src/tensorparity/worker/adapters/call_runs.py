@@ -10,7 +10,7 @@ import numpy as np
 
 from ..contract import Result, Unsupported
 from ..protocol import Bits
-from . import common_ways, named_ways, twins
+from . import axis_ways, common_ways, named_ways, twins
 from .call_packs import PackedCalls
 from .expressions import Expression
 
@@ -32,6 +32,8 @@ class Ways(object):
     PREFIXED = {}
     #: Likewise for all rows at once: (function, list of tensors, kept) to a list of values.
     MAPPED = {}
+    #: Names of ways that trace or compile: the objects that a call is made of are no part of what these see.
+    TRACING = frozenset()
 
     def resolve(self, name):
         """Return the object behind a public name."""
@@ -55,6 +57,13 @@ class Ways(object):
     def dtype(self, name):
         """Return the library's dtype of NumPy's name."""
         return name
+
+    def state_of(self, value):
+        """Return what a call may change in an object, for ``put_back``; None where there is nothing."""
+        return None
+
+    def put_back(self, value, state):
+        """Give an object the state that it had."""
 
     def made(self, dtype):
         """Return what is done with everything a call gives, where a job asks for a precision; None for nothing."""
@@ -95,7 +104,7 @@ class CallRuns(object):
         """Return the results of jobs that are run in one way, compiled as one unit."""
         first, ways = jobs[0], self.ways
         with ways.context(first):
-            expressions = [self._new_expression(job) for job in jobs]
+            expressions = [self._with_objects(job, self._new_expression(job), {}) for job in jobs]
             ways.seed(first.seed)
             pack = PackedCalls(ways, jobs, expressions, self._tensors_of_row, self._arrays)
             if self._mapped(first) is not None:
@@ -171,7 +180,22 @@ class CallRuns(object):
         expression, kept = self._expression(job)
         tensors = self._tensors(expression, job, inputs)
         self.ways.seed(job.seed)
-        return expression, tensors, kept
+        return self._with_objects(job, expression, kept), tensors, kept
+
+    def _with_objects(self, job, expression, kept):
+        """Return the expression for a way that traces: its objects are made once, and are as new for every input."""
+        names = job.option("variant", "").split(AND)
+        if not self.ways.TRACING.intersection(names):
+            return expression
+        if kept.get("seed") != job.seed:
+            kept.clear()
+            self.ways.seed(job.seed)
+            made = expression.with_objects()
+            kept.update(seed=job.seed, made=(made, [self.ways.state_of(value) for value in made.objects]))
+        made, states = kept["made"]
+        for value, state in zip(made.objects, states):
+            self.ways.put_back(value, state)
+        return made
 
     def _tensors(self, expression, job, inputs):
         tensors, dtype = expression.tensors(inputs, self.ways.to_tensor), job.option("dtype")
@@ -309,6 +333,7 @@ COMMON = {
     "of nothing": common_ways.of_nothing,
     "defaults": named_ways.defaults_written,
     "alias": named_ways.by_alias,
+    "axis from the end": axis_ways.from_the_end,
     "method": named_ways.by_method,
     "numpy": named_ways.numpy_twin,
     "other name": twins.by_twin,

@@ -10,6 +10,8 @@ from ..contract import Unsupported
 from ..protocol import Bits
 
 _MOST = 64
+#: Lengths below those from which on vectors are worked on, and the ways that are tried on them.
+_FEW, _IN_PIECES = (15, 7, 3), ("by element", "without axes")
 #: How many tame numbers are put before and behind those that matter: more than a vector holds.
 _BEFORE, _BEHIND = 5, 37
 
@@ -73,10 +75,26 @@ def _tried(name, way, ways, function, arrays, kept):
     trials = kept.setdefault("trials", {})
     form = (name,) + tuple((array.shape, array.dtype.str) for array in arrays.values())
     if form not in trials:
-        trials[form] = next((cut for cut in _cuts(arrays) if _agrees(way, ways, function, arrays, cut)), None)
+        found = next((cut for cut in _cuts(arrays) if _agrees(way, ways, function, arrays, cut)), None)
+        if found is None and name in _IN_PIECES and _is_long(arrays):
+            found = _of_few(way, ways, function, arrays)
+        trials[form] = found
     if trials[form] is None:
         raise Unsupported("it does not work {}".format(name))
     return trials[form]
+
+
+def _is_long(arrays):
+    return all(array.ndim == 1 and len(array) > max(_FEW) for array in arrays.values())
+
+
+def _of_few(way, ways, function, arrays):
+    """Try it on the first numbers alone: what is wrong from some length on would fail its trial, and is never held."""
+    for count in _FEW:
+        few = {key: array[:count] for key, array in arrays.items()}
+        if not _agrees(way, ways, function, few, list(arrays)):
+            return None
+    return list(arrays)
 
 
 def _agrees(way, ways, function, arrays, cut):

@@ -1,9 +1,10 @@
 """Calls as they arrive: a public function by name, its arguments JSON values, arrays of the job, or further calls.
 
 ``{"$array": name, "perm": axes, "view": bool}`` is an array with its axes turned; ``{"$call": {...}}`` a call
-within a call; ``$dtype``, ``$tuple``, ``$complex`` and ``$slice`` are what JSON lacks. The name ``()`` calls the first
-argument, ``.name`` a method of it, ``[]`` picks an item of it, ``[,]`` is the tuple of all. The host has checked names
-against the enumerated API; where they may begin is checked again here.
+within a call, ``{"$object": place}`` what such a call gave beforehand; ``$dtype``, ``$tuple``, ``$complex`` and
+``$slice`` are what JSON lacks. The name ``()`` calls the first argument, ``.name`` a method of it, ``[]`` picks an item
+of it, ``[,]`` is the tuple of all. The host has checked names against the enumerated API; where they may begin is
+checked again here.
 """
 
 import numpy as np
@@ -23,6 +24,8 @@ class Expression(object):
         #: What is done with everything that a call gives, before it goes on (a module is cast).
         self._made = made
         self._functions = {}
+        #: Modules, layers and the like that are made already.
+        self.objects = []
         self.leaves = {}
         self._look(subject)
 
@@ -82,6 +85,28 @@ class Expression(object):
         other._functions = {name: change(name, called) for name, called in self._functions.items()}
         return other
 
+    def with_objects(self):
+        """Return the same expression with the objects that it calls made now, once, and not whenever it is run."""
+        objects = []
+        other = Expression(
+            self._made_now(self._subject, objects), self._prefixes, self._resolve, self._dtype, self._made
+        )
+        other.objects = objects
+        return other
+
+    def _made_now(self, subject, objects):
+        args = [self._in_made_now(argument, objects) for argument in subject["args"]]
+        if subject["api"] == CALLED and "$call" in _as_mapping(args[0]) and not _has_arrays(args[0]):
+            objects.append(self._call(args[0]["$call"], {}))
+            args[0] = {"$object": len(objects) - 1}
+        kwargs = {key: self._in_made_now(argument, objects) for key, argument in subject["kwargs"].items()}
+        return dict(subject, args=args, kwargs=kwargs)
+
+    def _in_made_now(self, argument, objects):
+        if "$call" in _as_mapping(argument):
+            return {"$call": self._made_now(argument["$call"], objects)}
+        return argument
+
     def with_library(self, resolve, dtype):
         """Return the same expression in another library's words."""
         return Expression(self._subject, self._prefixes, resolve, dtype)
@@ -136,6 +161,8 @@ class Expression(object):
         return argument
 
     def _tagged(self, argument, tensors):
+        if "$object" in argument:
+            return self.objects[argument["$object"]]
         if "$dtype" in argument:
             return self._dtype(argument["$dtype"])
         if "$tuple" in argument:
@@ -155,8 +182,23 @@ def _method(name):
     return lambda owner, *args, **kwargs: getattr(owner, name)(*args, **kwargs)
 
 
+#: The name that calls its first argument.
+CALLED = "()"
+
+
+def _as_mapping(argument):
+    return argument if isinstance(argument, dict) else {}
+
+
+def _has_arrays(argument):
+    """Tell whether an array stands anywhere in an argument."""
+    if isinstance(argument, dict):
+        return "$array" in argument or any(map(_has_arrays, argument.values()))
+    return isinstance(argument, (list, tuple)) and any(map(_has_arrays, argument))
+
+
 _SPECIAL = {
-    "()": lambda called, *args, **kwargs: called(*args, **kwargs),
+    CALLED: lambda called, *args, **kwargs: called(*args, **kwargs),
     "[]": lambda whole, place: whole[tuple(place) if isinstance(place, list) else place],
     "[,]": lambda *items: items,
 }

@@ -8,7 +8,7 @@ import tempfile
 import numpy as np
 
 from ...contract import Adapter, Export, Result, Unsupported, import_library, inspected_path
-from ...population import chromosomes
+from ...population import chromosomes, grouped
 from ..call_runs import CallRuns, is_program, is_varied
 from ..expressions import Expression, outputs_of
 from . import program as programs
@@ -36,6 +36,8 @@ class KerasAdapter(Adapter):
     LIBRARY = ""
     #: Who writes the file when Keras exports to ONNX on this backend; empty where nobody does.
     EXPORTER = ""
+    #: Weights that are handed over in one call, of as many individuals as that makes; 0 for one at a time.
+    GENES_AT_ONCE = 0
 
     def __init__(self, flavour, options):
         Adapter.__init__(self, flavour, options)
@@ -62,7 +64,7 @@ class KerasAdapter(Adapter):
 
     def run(self, job):
         self.current_node, self.current_stage = None, ""
-        self.set_seed(job.seed)
+        self.set_seed(job.seed, drawn=not job.option("population"))
         if job.subject["kind"] == "api-call":
             return self._runs.run(job) if is_varied(job) or is_program(job) else self._call(job)
         if job.option("data_format"):
@@ -111,8 +113,8 @@ class KerasAdapter(Adapter):
             keras.config.set_floatx(before)
             keras.config.set_dtype_policy(policy)  # Keras makes the first one up when it is asked, of floatx
 
-    def set_seed(self, seed):
-        """Make what is drawn depend on the job alone.
+    def set_seed(self, seed, drawn=True):
+        """Make what is drawn depend on the job alone; unless ``drawn``, nothing is.
 
         As ``keras.utils.set_random_seed`` does, but that one imports TensorFlow on every backend.
         """
@@ -205,25 +207,29 @@ class KerasAdapter(Adapter):
         program.model.compile(jit_compile=True)
 
     def _population(self, program, inputs, job):
-        """Run once per individual, each with its own weights; outputs are stacked, a row per individual."""
+        """Run every individual with its own weights; outputs are stacked, a row per individual."""
         result, population = Result(), job.option("population")
         call = self.caller(program)
         each = min(len(array) for array in inputs.values()) > 1
-        found = {}
-        for place, weights in enumerate(chromosomes(population, job.parents, job.weights)):
-            row = place if each else 0
-            outputs = call(weights, {name: array[row : row + 1] for name, array in inputs.items()})
-            for name, array in outputs.items():
+        found, place = {}, 0
+        for group in grouped(chromosomes(population, job.parents, job.weights), self.GENES_AT_ONCE):
+            rows = slice(place, place + len(group)) if each else slice(0, 1)
+            for name, array in call(group, {name: array[rows] for name, array in inputs.items()}).items():
                 found.setdefault(name, []).append(array)
+            place += len(group)
         result.outputs = {name: np.concatenate(arrays) for name, arrays in found.items()}
         return result
 
     def caller(self, program):
-        """Return a function of weights and inputs that gives the outputs as arrays: for many calls of one model."""
+        """Return a function that gives the outputs of a few individuals as arrays: for many calls of one model.
+
+        It takes a list of weights, and inputs with a row for each of them or one that they share. Unless
+        ``GENES_AT_ONCE`` says otherwise, there is one.
+        """
         variables = program.weights()
 
-        def call(weights, inputs):
-            for name, array in weights.items():
+        def call(group, inputs):
+            for name, array in group[0].items():
                 variables[name].assign(array)
             with self.no_gradients():
                 outputs = program.run(self.to_tensors(inputs), False, unwatched)

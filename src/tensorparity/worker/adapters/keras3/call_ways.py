@@ -101,7 +101,8 @@ class KerasWays(Ways):
         if self._backend is not None:
             own = dict(self._backend.VARIANTS)
             self.VARIANTS = dict(own, jit_compile=own[_JIT[adapter.flavour]], **self.VARIANTS)
-            self.MAPPED = self._backend.MAPPED
+            mapped = self._backend.MAPPED
+            self.MAPPED = dict(mapped, **{"jit_compile captured": mapped[_JIT[adapter.flavour] + " captured"]})
 
     def resolve(self, name):
         return without_download(resolve(name)) if name.startswith(APPLICATIONS) else resolve(name)

@@ -120,7 +120,8 @@ class JaxAdapter(KerasAdapter):
 
             return jax.jit(compute)
 
-        def call(weights, inputs):
+        def call(group, inputs):
+            (weights,) = group
             names = tuple(weights)
             kept = program.__dict__.setdefault("compiled", {})
             if names not in kept:

@@ -31,9 +31,9 @@ class TorchAdapter(KerasAdapter):
 
         tensors = {name: variable.value for name, variable in program.weights().items()}
 
-        def call(weights, inputs):
+        def call(group, inputs):
             with torch.no_grad():
-                for name, array in weights.items():
+                for name, array in group[0].items():
                     tensors[name].copy_(torch.from_numpy(array))
                 outputs = program.run(self.to_tensors(inputs), False, unwatched)
                 return {name: tensor.numpy().copy() for name, tensor in outputs.items()}
@@ -47,10 +47,10 @@ class TorchAdapter(KerasAdapter):
         torch._dynamo.reset()  # it recompiles a function a few times only
         KerasAdapter.compile_whole(self, program)
 
-    def set_seed(self, seed):
+    def set_seed(self, seed, drawn=True):
         import torch
 
-        KerasAdapter.set_seed(self, seed)
+        KerasAdapter.set_seed(self, seed, drawn)
         torch.manual_seed(seed % 2**32)
 
     def no_gradients(self):

@@ -5,24 +5,28 @@ import logging
 
 from ...contract import import_library
 from .base import KerasAdapter, is_float
-from .program import output_key, unwatched
+from .many_weights import ManyWeights
+from .program import output_key
 
 
 class TensorFlowAdapter(KerasAdapter):
     ABILITIES = KerasAdapter.ABILITIES | frozenset(["export"])
     LIBRARIES = ("keras", "tensorflow")
     EXPORTER = "keras-tf2onnx"
+    GENES_AT_ONCE = 1 << 22
 
     def import_backend(self):
         tf = import_library("tensorflow", least=(2, 16))
         tf.config.threading.set_intra_op_parallelism_threads(self.threads)
         tf.config.threading.set_inter_op_parallelism_threads(self.threads)
 
-    def set_seed(self, seed):
+    def set_seed(self, seed, drawn=True):
+        """With a new seed TensorFlow forgets all that it has made ready: it gets one where something draws from it."""
         import tensorflow as tf
 
-        KerasAdapter.set_seed(self, seed)
-        tf.random.set_seed(seed % 2**31)
+        KerasAdapter.set_seed(self, seed, drawn)
+        if drawn:
+            tf.random.set_seed(seed % 2**31)
 
     def build(self):
         import tensorflow as tf
@@ -66,32 +70,11 @@ class TensorFlowAdapter(KerasAdapter):
         return KerasAdapter.to_numpy(self, tensor)
 
     def caller(self, program):
-        """Trace the model once, as a function of one vector of weights: an array is dear to hand over."""
-        import keras
-        import numpy as np
-        import tensorflow as tf
+        """Trace the model once, as a function of vectors of weights that it takes one after another."""
+        run = program.__dict__.setdefault("many_weights", ManyWeights(program))
 
-        variables = program.weights()
-
-        def trace(names):
-            shapes = [tuple(variables[name].shape) for name in names]
-            sizes = [int(np.prod(shape, dtype=np.int64)) for shape in shapes]
-
-            def run(vector, tensors):
-                parts = tf.split(vector, sizes) if names else []
-                state = [(variables[n], tf.reshape(part, s)) for n, part, s in zip(names, parts, shapes)]
-                with keras.StatelessScope(state_mapping=state):
-                    return program.run(tensors, False, unwatched)
-
-            return tf.function(run)
-
-        def call(weights, inputs):
-            names = tuple(weights)
-            kept = program.__dict__.setdefault("traced", {})
-            if names not in kept:
-                kept[names] = trace(names)
-            outputs = kept[names](tf.constant(weights.vector), {k: tf.constant(array) for k, array in inputs.items()})
-            return {name: tensor.numpy() for name, tensor in outputs.items()}
+        def call(group, inputs):
+            return {name: self.to_numpy(tensor) for name, tensor in run(group, inputs).items()}
 
         return call
 

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+import sysconfig
 
 import numpy as np
 
@@ -15,10 +16,12 @@ from .tensors import to_numpy, to_tensor
 
 
 def require_compiler():
-    """Refuse what inductor is needed for, where it would find no C++ compiler."""
+    """Refuse what inductor is needed for, where it would find no C++ compiler, or nothing to compile against."""
     wanted = os.environ.get("CXX")
     if not any(shutil.which(name) for name in ([wanted] if wanted else ["g++", "clang++", "c++"])):
         raise Unsupported("torch.compile needs a C++ compiler, and there is no {}".format(wanted or "g++ or clang++"))
+    if not os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h")):
+        raise Unsupported("torch.compile needs Python's headers (python3-dev), and there are none")
 
 
 def _compiled(backend):
@@ -65,22 +68,41 @@ def _traced(function, tensors, kept):
     names = list(tensors)
     if "traced" not in kept:
         example = tuple(tensors[name].clone() for name in names)  # some functions change what they are given
-        kept["traced"] = torch.jit.trace(
-            lambda *given: function(dict(zip(names, given))), example, check_trace=False, strict=False
-        )
+        kept["traced"] = torch.jit.trace(_as_module(function, names), example, check_trace=False, strict=False)
     return kept["traced"](*[tensors[name] for name in names])
+
+
+def _traced_with_constants(function, rows, kept):
+    """Trace with all inputs as constants."""
+    import torch
+
+    return torch.jit.trace(lambda: tuple(tuple(flat(function(row))) for row in rows), (), check_trace=False)()
 
 
 def _exported(function, tensors, kept):
     import torch
 
-    class Whole(torch.nn.Module):
-        def forward(self, given):
-            return function(given)
-
+    names = list(tensors)
     if "exported" not in kept:
-        kept["exported"] = torch.export.export(Whole(), (tensors,)).module()
-    return kept["exported"](tensors)
+        given = tuple(tensors[name] for name in names)
+        kept["exported"] = torch.export.export(_as_module(function, names), given).module()
+    return kept["exported"](*[tensors[name] for name in names])
+
+
+def _as_module(function, names):
+    """Return a module that owns the modules that were made for the function: their weights are no constants."""
+    import torch
+
+    class Whole(torch.nn.Module):
+        def __init__(self):
+            super(Whole, self).__init__()
+            made = getattr(function, "objects", ())
+            self.own = torch.nn.ModuleList([value for value in made if isinstance(value, torch.nn.Module)])
+
+        def forward(self, *given):
+            return function(dict(zip(names, given)))
+
+    return Whole()
 
 
 def _on(change):
@@ -335,7 +357,11 @@ class TorchWays(Ways):
         "dataset": _loader,
         "inductor captured": _captured("inductor"),
         "aot_eager captured": _captured("aot_eager"),
+        "jit.trace captured": _traced_with_constants,
     }
+    TRACING = frozenset(
+        ["inductor", "aot_eager", "inductor captured", "aot_eager captured", "jit.trace", "dynamic", "export"]
+    )
 
     def resolve(self, name):
         return resolve(name)
@@ -379,6 +405,17 @@ class TorchWays(Ways):
             return None
         wanted = getattr(torch, dtype)
         return lambda value: value.to(wanted) if isinstance(value, torch.nn.Module) else value
+
+    def state_of(self, value):
+        import torch
+
+        if not isinstance(value, torch.nn.Module):
+            return None
+        return {name: tensor.clone() for name, tensor in value.state_dict().items()}
+
+    def put_back(self, value, state):
+        if state:
+            value.load_state_dict(state)
 
     def context(self, job):
         import torch

@@ -15,8 +15,12 @@ from ...contract import Unsupported
 _SET = ("foreach", "fused")
 _STEPS = 3
 _RATE = 0.05
+#: Among the settings of a recipe: all that it takes are set.
+_ALL_OF_OURS = "all"
+#: What a setting is multiplied by, so that it is not what it is by default.
+_LESS, _MORE, _IN_PLACE_OF_ZERO = 0.9, 1.1, 0.05
 #: Settings that an optimizer has beside the rate, where it takes them.
-_OURS = {"momentum": 0.9, "weight_decay": 0.01, "amsgrad": True, "centered": True, "betas": (0.8, 0.9)}
+_OURS = {"momentum": 0.9, "weight_decay": 0.02, "amsgrad": True, "centered": True, "betas": (0.8, 0.9)}
 
 
 def trained(way):
@@ -53,9 +57,32 @@ def _with_setting(recipe, name):
 
 
 def _read(recipe):
-    """Return the optimizer's name and the settings that are said; of the name alone, ours."""
+    """Return the optimizer's name and the settings that are said; the name alone asks for all of ours."""
     name, brace, rest = recipe.partition("{")
-    return name, json.loads(brace + rest) if brace else dict(_OURS)
+    return name, json.loads(brace + rest) if brace else {_ALL_OF_OURS: True}
+
+
+def _none_by_default(known):
+    """Return settings of which none is what it is by default: what gets lost on the way is then missed.
+
+    ``known`` are the parameters of the optimizer. Switches and whole numbers choose another algorithm, and stay.
+    """
+    found = {name: _another(one.default) for name, one in known.items() if _is_set_by_floats(one)}
+    found.pop("lr", None)
+    return dict(found, **_OURS)
+
+
+def _is_set_by_floats(known):
+    if isinstance(known.default, tuple):
+        return all(isinstance(item, float) for item in known.default)
+    return isinstance(known.default, float) or (known.default == 0 and known.annotation in (float, "float"))
+
+
+def _another(default):
+    if isinstance(default, tuple):
+        return tuple(map(_another, default))
+    near = _LESS if abs(default) < 1 else _MORE  # what must lie below one does, or above it
+    return near * default or _IN_PLACE_OF_ZERO
 
 
 def _lived(module, x, recipe, how):
@@ -95,6 +122,8 @@ def _optimizer(module, recipe, rate=_RATE):
     if not isinstance(made, type) or name.startswith("_"):
         raise Unsupported("there is no optimizer {}".format(name))
     known = inspect.signature(made).parameters
+    if settings.pop(_ALL_OF_OURS, False):
+        settings = dict(_none_by_default(known), **settings)
     given = {key: _value(value) for key, value in settings.items() if key in known}
     if any(key not in known and key not in _OURS for key in settings):
         raise Unsupported("{} has no such setting".format(name))
