@@ -71,7 +71,6 @@ _OTHER_SIDE: dict[str, str] = {
     "export-openvino": "exported to OpenVINO",
     "export-litert": "exported to LiteRT",
     "export-torch": "exported to torch",
-    "torch-onnx": "exported to ONNX",
     "fed-dataset": "fed by a tf.data.Dataset",
     "fed-loader": "fed by a DataLoader",
     "fed-pydataset": "fed by a PyDataset",

@@ -70,7 +70,7 @@ def export_cases(seed: int, layers: Sequence[str] = ()) -> Iterator[Case]:
             yield both
 
 
-_ABSENT = {"tensorflow": "models are Keras'", "jax": "it has no models", "torch": "see export and module-onnx"}
+_ABSENT = {"tensorflow": "models are Keras'", "jax": "it has no models", "torch": "see export and module-export"}
 
 
 def _rule(name: str, form: str) -> ExportedModel:
