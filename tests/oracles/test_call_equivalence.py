@@ -130,6 +130,7 @@ def test_the_weights_of_an_object_are_drawn_alike_on_both_sides() -> None:
     for way, judgement in (
         ("export", Judgement.FAIL),
         ("turned + jit.trace", Judgement.FAIL),
+        ("trained Adagrad, state_dict", Judgement.FAIL),
         ("saved", Judgement.FAIL),
         ("fake", Judgement.PASS),
     ):

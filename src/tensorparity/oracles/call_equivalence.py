@@ -167,7 +167,7 @@ def _draws_weights_alone(case: Case) -> bool:
     Some ways draw otherwise, and an object that drops numbers draws when it is called.
     """
     calls = [list(side.subject.calls()) for side in case.sides() if isinstance(side.subject, ApiCall)]
-    eager = all(_EAGER_WAYS.issuperset(side.procedure.variant.split(_AND)) for side in case.sides())
+    eager = all(_makes_its_objects_first(side.procedure.variant) for side in case.sides())
     if not eager or not all(any(call.api == CALLED for call in own) for own in calls):
         return False
     return not any(
@@ -177,6 +177,12 @@ def _draws_weights_alone(case: Case) -> bool:
     )
 
 
+def _makes_its_objects_first(variant: str) -> bool:
+    return variant.startswith(_TRAINED) or _EAGER_WAYS.issuperset(variant.split(_AND))
+
+
+#: How the names of ways begin in which a model is trained.
+_TRAINED = "trained "
 #: Between the names of ways that are taken one inside the other.
 _AND = " + "
 #: Ways to run a call in which its objects are made as in a plain call; what compiles sees them when they are made.
