@@ -343,7 +343,7 @@ def _suspicion(seen: Seen, target: str, worst: Difference) -> Suspicion:
     diagnosis = Diagnosis(
         worst.klass,
         (target,),
-        api=api_of(case, seen.traits, (target,)),
+        api=_trained_by(case) or api_of(case, seen.traits, (target,)),
         parameters=call_parameters(case),
         evidence=(evidence, place, *_quoted(case)),
         measure=Measure("difference", apart) if apart is not None else None,
@@ -353,6 +353,13 @@ def _suspicion(seen: Seen, target: str, worst: Difference) -> Suspicion:
     kind = KIND_OF_ENDING[worst.ended.status] if worst.ended else Kind.EQUIVALENCE
     kind = kind if kind in DEADLY else Kind.EQUIVALENCE
     return Suspicion(kind, diagnosis, case, seen.targets, "", stage, row=worst.row)
+
+
+def _trained_by(case: Case) -> str:
+    """The optimizer whose way of training is held against another; empty where nothing is trained."""
+    variant = case.procedure.variant
+    named = re.match(r"\w+", variant.removeprefix(_TRAINED)) if variant.startswith(_TRAINED) else None
+    return f"torch.optim.{named[0]}" if named else ""
 
 
 def _quoted(case: Case) -> tuple[Evidence, ...]:
