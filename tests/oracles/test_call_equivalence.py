@@ -107,6 +107,14 @@ def test_integers_that_become_floats_are_rounded_first() -> None:
     assert judged(cast(2.0**25), narrow, off).verdicts[0].judgement is Judgement.PASS
 
 
+def test_of_training_the_optimizer_is_accused() -> None:
+    trained = case("optimizer-state", api="torch.nn.Sequential", variant='trained Adagrad{"lr":0.5}')
+    (suspicion,) = judged(trained, np.exp, lambda x: x + np.float32(0.5)).suspicions
+    assert suspicion.diagnosis.api == "torch.optim.Adagrad"
+    (suspicion,) = judged(case(), np.exp, lambda x: x + np.float32(0.5)).suspicions
+    assert suspicion.diagnosis.api == "torch.mystery"
+
+
 def test_a_jump_excuses_both_sides() -> None:
     """Halves may be rounded either way; but not to a third number."""
     halves = replace(case(), inputs={"x": np.asarray([[0.5, 2.5], [1.5, 3.5]], np.float32)})
@@ -130,6 +138,7 @@ def test_the_weights_of_an_object_are_drawn_alike_on_both_sides() -> None:
     for way, judgement in (
         ("export", Judgement.FAIL),
         ("turned + jit.trace", Judgement.FAIL),
+        ("trained Adagrad, state_dict", Judgement.FAIL),
         ("saved", Judgement.FAIL),
         ("fake", Judgement.PASS),
     ):

@@ -154,3 +154,14 @@ def test_what_is_traced_is_given_objects_that_are_made_once_and_as_new_for_every
     assert [array.tolist() for array in result.outputs.values()] == [[6.0]] * 3
     result = runs.run(job(scaled, {"x": np.ones((2, 1))}, rows=2))  # a plain call makes its own
     assert [array.tolist() for array in result.outputs.values()] == [[7.0], [8.0]]
+
+
+def test_objects_are_made_in_the_order_of_a_plain_call() -> None:
+    made = {"$call": {"kind": "api-call", "api": "np.Scale", "args": [], "kwargs": {}}}
+    inner = {"kind": "api-call", "api": "()", "args": [made, {"$array": "x"}], "kwargs": {}}
+    nested = {"kind": "api-call", "api": "()", "args": [made, {"$call": inner}], "kwargs": {}}
+    found = []
+    for variant in ({}, {"variant": "traced"}):
+        _Scale.drawn = iter(range(5, 100))
+        found.append(CallRuns(TracingWays()).run(job(nested, {"x": np.ones(1)}, **variant)).outputs["0"].tolist())
+    assert found == [[36.0]] * 2  # 5 * (6 * 1 + 1) + 1; the other way around it would be 37

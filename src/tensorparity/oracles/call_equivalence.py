@@ -167,7 +167,7 @@ def _draws_weights_alone(case: Case) -> bool:
     Some ways draw otherwise, and an object that drops numbers draws when it is called.
     """
     calls = [list(side.subject.calls()) for side in case.sides() if isinstance(side.subject, ApiCall)]
-    eager = all(_EAGER_WAYS.issuperset(side.procedure.variant.split(_AND)) for side in case.sides())
+    eager = all(_makes_its_objects_first(side.procedure.variant) for side in case.sides())
     if not eager or not all(any(call.api == CALLED for call in own) for own in calls):
         return False
     return not any(
@@ -177,6 +177,12 @@ def _draws_weights_alone(case: Case) -> bool:
     )
 
 
+def _makes_its_objects_first(variant: str) -> bool:
+    return variant.startswith(_TRAINED) or _EAGER_WAYS.issuperset(variant.split(_AND))
+
+
+#: How the names of ways begin in which a model is trained.
+_TRAINED = "trained "
 #: Between the names of ways that are taken one inside the other.
 _AND = " + "
 #: Ways to run a call in which its objects are made as in a plain call; what compiles sees them when they are made.
@@ -337,7 +343,7 @@ def _suspicion(seen: Seen, target: str, worst: Difference) -> Suspicion:
     diagnosis = Diagnosis(
         worst.klass,
         (target,),
-        api=api_of(case, seen.traits, (target,)),
+        api=_trained_by(case) or api_of(case, seen.traits, (target,)),
         parameters=call_parameters(case),
         evidence=(evidence, place, *_quoted(case)),
         measure=Measure("difference", apart) if apart is not None else None,
@@ -347,6 +353,13 @@ def _suspicion(seen: Seen, target: str, worst: Difference) -> Suspicion:
     kind = KIND_OF_ENDING[worst.ended.status] if worst.ended else Kind.EQUIVALENCE
     kind = kind if kind in DEADLY else Kind.EQUIVALENCE
     return Suspicion(kind, diagnosis, case, seen.targets, "", stage, row=worst.row)
+
+
+def _trained_by(case: Case) -> str:
+    """The optimizer whose way of training is held against another; empty where nothing is trained."""
+    variant = case.procedure.variant
+    named = re.match(r"\w+", variant.removeprefix(_TRAINED)) if variant.startswith(_TRAINED) else None
+    return f"torch.optim.{named[0]}" if named else ""
 
 
 def _quoted(case: Case) -> tuple[Evidence, ...]:

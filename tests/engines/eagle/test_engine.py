@@ -21,7 +21,7 @@ from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.core.rule import RULES, Demands, demands_of
 from tensorparity.core.verdict import Judgement, Verdict
 from tensorparity.engines.eagle.engine import EagleEngine, counterparts
-from tensorparity.engines.eagle.inputs import of_every_form
+from tensorparity.engines.eagle.inputs import InputSource, listings, of_every_form
 from tensorparity.engines.eagle.settings import EagleSettings
 from tensorparity.engines.eagle.tables import EagleTally, settings_of
 from tensorparity.targets.catalogue import traits_of
@@ -362,3 +362,20 @@ def test_of_what_a_library_brings_along_the_first_few_have_every_form() -> None:
     assert {case.inputs["x"].shape for case in first} == {(), (3,), (2, 0)}
     assert {case.inputs["x"].dtype.name for case in first} == {"float64", "int64", "float32"}
     assert ordered[-1] is many[1]  # the only one that is like another in everything
+
+
+def test_settings_of_an_optimizer_that_a_library_brings_along_are_no_call() -> None:
+    reply = {"library": "torch", "excluded": {}, "apis": [
+        {"name": name, "kind": kind, "parameters": [{"name": "lr", "type": "Tensor"}]}
+        for name, kind in (("torch.optim.Adam", "optimizer"), ("torch.f", "function"))
+    ]}  # fmt: skip
+    samples = [
+        {"of": name, "call": ApiCall(name, (), {"lr": ArrayArg("x")}).to_json(), "arrays": ["x"]}
+        for name in ("torch.optim.Adam", "torch.f")
+    ]
+    source = InputSource(listings([reply]), 0)
+    arrays = {f"{place}/x": np.ones(3, np.float32) for place in (0, 1)}
+    taken = source.take_in({"samples": samples, "arrays": arrays_to_json(arrays)})
+    assert set(taken) == {"torch.optim.Adam", "torch.f"}  # rules about training make something of it
+    assert source.configurations("torch.f", 2)
+    assert not source.configurations("torch.optim.Adam", 2)

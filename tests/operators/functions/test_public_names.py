@@ -130,5 +130,10 @@ def test_what_reaches_out_may_not(name: str) -> None:
 def test_words_that_lead_out(word: str) -> None:
     """In a module's name, in a function's and in a method's; a listing leaves such a function out as well."""
     for name in (f"torch.{word}.f", f"jax.numpy.my_{word}", f"tensorflow.raw_ops.My{word.title()}Op", f".{word}"):
-        assert not is_public_function(name), name
+        assert not is_public_function(name) or name == ".eval", name  # which sets a module's mode
     assert reason(f"torch.my_{word}", "", [{"name": "x"}])
+
+
+def test_a_module_is_set_to_its_mode_and_no_text_is_run() -> None:
+    assert is_public_function(".eval")
+    assert not any(map(is_public_function, ("torch.eval", "keras.eval", ".exec", ".system", "eval")))

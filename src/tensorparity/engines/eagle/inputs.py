@@ -17,6 +17,7 @@ from ...core.jsontext import Json
 from ...core.outcome import Outcome, Status
 from ...core.procedure import Goal, Procedure
 from ...generators.api_inputs import ApiInputs, ApiListing, samples_case, shipped_cases
+from ...generators.api_inputs.inputs import OPTIMIZER
 from ...generators.equivalences.base import ONNX
 from .settings import VALUES
 
@@ -88,6 +89,8 @@ class InputSource:
             asked: how many were asked for before, of ``total`` in the end.
         """
         own = self._libraries[api.partition(".")[0]]
+        if own.inputs.listing.apis[api].kind == OPTIMIZER:
+            return []  # what is brought along are settings, to which a model's parameters are wanting
         most = max(1, (2 * (total or count)) // 3)
         shipped = own.shipped.get(api, [])[:most][asked : asked + count]
         if own.inputs.listing.samples_only:

@@ -15,11 +15,13 @@ _NAME = re.compile(r"[A-Za-z]\w*(\.[A-Za-z]\w*)+", re.ASCII)
 _METHOD = re.compile(r"\.[A-Za-z]\w*", re.ASCII)
 #: Calls of what other calls gave, which have no name of their own.
 _PARTS = ("()", "[]", "[,]")
+#: Methods that set the mode of a module; the word alone would be Python's own function, which runs code.
+_MODES = frozenset([".eval"])
 
 
 def is_public_function(name: str) -> bool:
     """Whether a name is that of a function that only computes, or of a part of a program."""
-    if name in _PARTS:
+    if name in _PARTS or name in _MODES:
         return True
     is_named = _NAME.fullmatch(name) and name.partition(".")[0] in _LIBRARIES
     return bool(is_named or _METHOD.fullmatch(name)) and not leads_out(name)  # type: ignore[no-untyped-call]

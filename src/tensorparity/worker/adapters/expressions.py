@@ -95,10 +95,12 @@ class Expression(object):
         return other
 
     def _made_now(self, subject, objects):
-        args = [self._in_made_now(argument, objects) for argument in subject["args"]]
+        # in the order of a plain call, in which what they draw depends on what was drawn before
+        args = list(subject["args"])
         if subject["api"] == CALLED and "$call" in _as_mapping(args[0]) and not _has_arrays(args[0]):
             objects.append(self._call(args[0]["$call"], {}))
             args[0] = {"$object": len(objects) - 1}
+        args = [self._in_made_now(argument, objects) for argument in args]
         kwargs = {key: self._in_made_now(argument, objects) for key, argument in subject["kwargs"].items()}
         return dict(subject, args=args, kwargs=kwargs)
 
