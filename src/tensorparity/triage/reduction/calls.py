@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from ...core.call import parts_of
 from ...core.case import ApiCall, ArrayArg, Case
 from ...core.rule import is_fixed
@@ -13,6 +15,9 @@ from ...oracles.measure.editing import cut_array
 from .reducer import Attempts
 from .splitting import apply_most
 
+#: The argument that says along which axis a function works.
+_AXIS = "axis"
+
 
 def shrink_call(attempts: Attempts) -> None:
     call = attempts.case.subject
@@ -20,6 +25,7 @@ def shrink_call(attempts: Attempts) -> None:
         return
     plain = [name for name, value in call.kwargs.items() if not holds_array(value)]
     apply_most(attempts, plain, _without)
+    attempts.first([_along_the_last_axis(attempts.case)])
     if case_operator(attempts.case) is not None:
         return  # the catalogue knows which shapes go together
     stuck = apply_most(attempts, _sizes(attempts.case), lambda case, sizes: _with_axes_capped(case, sizes, 1))
@@ -41,6 +47,19 @@ def _without(case: Case, names: Sequence[str]) -> Case:
     assert isinstance(call, ApiCall)
     kwargs = {name: value for name, value in call.kwargs.items() if name not in names}
     return replace(case, subject=replace(call, kwargs=kwargs))
+
+
+def _along_the_last_axis(case: Case) -> Case | None:
+    """Without its axis, on arrays that are turned so that it is the last one: the default of most functions."""
+    call = case.subject
+    assert isinstance(call, ApiCall)
+    axis = call.kwargs.get(_AXIS)
+    if not isinstance(axis, int) or isinstance(axis, bool):
+        return None
+    if not all(-array.ndim <= axis < array.ndim for array in case.inputs.values()):
+        return None
+    turned = {name: np.ascontiguousarray(np.moveaxis(array, axis, -1)) for name, array in case.inputs.items()}
+    return replace(_without(case, [_AXIS]), inputs=turned)
 
 
 def _sizes(case: Case) -> list[int]:
