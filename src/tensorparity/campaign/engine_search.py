@@ -19,9 +19,10 @@ from typing import TypeVar
 from ..core.arraytext import arrays_to_json
 from ..core.case import Case
 from ..core.endings import without_limits
-from ..core.engine import Ask, Engine, KeepsCases, Phased, Result, Standing, Watchable
+from ..core.engine import Ask, Engine, KeepsCases, KeptCase, Phased, Result, Standing, Watchable
 from ..core.errors import EngineError, OutOfTimeError, TensorParityError
 from ..core.finding import Class
+from ..core.jsontext import Json
 from ..core.messages import gist
 from ..core.outcome import Outcome, Status
 from ..core.procedure import Goal
@@ -184,7 +185,9 @@ class EngineSearch:
 
     def ended(self) -> EngineEnded:
         """What is said of it at its end."""
-        engine, tables, kept = self.engine, {}, ()
+        engine = self.engine
+        tables: Mapping[str, Json] = {}
+        kept: tuple[KeptCase, ...] = ()
         try:
             kept = tuple(self._by_engine(engine.kept_cases)) if isinstance(engine, KeepsCases) else ()
             tables = self._by_engine(engine.tables)
