@@ -20,6 +20,7 @@ from tensorparity.core.registry import resolve
 from tensorparity.generators.equivalences.random_properties import RANDOM_PROPERTIES
 from tensorparity.operators.functions.catalogue import OPERATORS, operator_of
 from tensorparity.operators.reference.evaluate import draw_weights
+from tensorparity.oracles.declared_valid import declared
 
 A, B, C, D = "keras:tensorflow", "keras:torch", "keras:jax", "keras:numpy"
 X = np.linspace(-2.0, 2.0, 8, dtype=np.float32).reshape(2, 4)
@@ -253,6 +254,15 @@ def refuses(case: Case, target: str, off: np.float32) -> Outcome:
     return raised(target, "out of luck") if off else exact(case, target, off)
 
 
+def refuses_a_call(case: Case, target: str, off: np.float32) -> Outcome:
+    return raised(target, "out of luck") if off else gave(target, np.tanh(case.inputs["x"]))
+
+
+def dies(case: Case, target: str, off: np.float32) -> Outcome:
+    died = Failure("SIGSEGV", "the worker process ended with SIGSEGV")
+    return Outcome(target, Status.CRASHED, failure=died) if off else gave(target, np.tanh(case.inputs["x"]))
+
+
 PAIR = ("torch:eager", "jax:eager")
 RUNTIMES = ("onnxruntime", "openvino", "onnx:reference")
 OTHER = Counterpart(ApiCall("keras.ops.other", (ArrayArg("x"),)), rule="other")
@@ -306,12 +316,14 @@ CASES: dict[str, Planted] = {
     "predoo_default": Planted(
         operator_case(dtype="float64", instance="float64"), refuses, targets=PAIR, wrong=PAIR[1], signs="precision"
     ),
+    "declared_valid": Planted(declared(TANH, "the library's own tests"), refuses_a_call),
+    "plain_call": Planted(TANH, dies),
     "nonnegative": Planted(Case(graph("ReLU"), inputs={"x": X}), negative),
 }
 #: They measure, tell what two functions have to do with each other, or look at what was convicted.
 CONVICT_NOBODY = frozenset(
     ["outcomes", "elapsed", "population", "audee_measures", "high_precision", "with_itself", "causal"]
-    + ["counterpart_trial"]
+    + ["counterpart_trial", "margins"]
 )
 
 
