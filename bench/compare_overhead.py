@@ -32,7 +32,7 @@ import numpy as np
 import psutil
 from measuring import Spent, cpu_of, median, spending, spread, table
 
-from tensorparity.cli.options import write_report
+from tensorparity.cli.writing import write_report
 from tensorparity.commands import compare as comparing
 from tensorparity.core.arrays import Array
 from tensorparity.targets.names import parse_target
