@@ -189,11 +189,21 @@ def test_a_value_with_which_shared_code_is_wrong_clears_nothing(wrong: tuple[str
     assert _outcome(claim, case, answer) == expected
 
 
-@pytest.mark.parametrize(("error", "expected"), [(15.0, CLEARS), (17.0, UNDECIDED), (float("nan"), UNDECIDED)])
-def test_a_value_with_which_everybody_is_beyond_rounding_clears_nothing(error: float, expected: str) -> None:
+@pytest.mark.parametrize(
+    ("error", "who", "expected"),
+    [
+        (15.0, TARGETS, CLEARS),
+        (17.0, TARGETS, UNDECIDED),
+        (float("nan"), TARGETS, UNDECIDED),
+        (17.0, ("fake:a",), CLEARS),
+    ],
+)
+def test_a_value_with_which_everybody_is_beyond_rounding_clears_nothing(
+    error: float, who: tuple[str, ...], expected: str
+) -> None:
     case = network()
     claim = Suspicion(Kind.INCONSISTENCY, Diagnosis(Class.DEFECT, ("fake:b",), node="second#0"), case, TARGETS)
-    alike = Verdict(Judgement.PASS, TARGETS, "precision", Measure("error-in-roundoffs", error), 16.0)
+    alike = Verdict(Judgement.PASS, who, "precision", Measure("error-in-roundoffs", error), 16.0)
     outcomes = {target: Outcome(target, Status.COMPLETED) for target in TARGETS}
     assert _outcome(claim, case, Answer(Check(case, TARGETS, "layer"), outcomes, Judged((alike,)))) == expected
 

@@ -223,17 +223,17 @@ def _outcome(suspicion: Suspicion, case: Case, answer: Answer) -> str:
         return PERSISTS
     if suspicion.kind in ENDING_KINDS:
         return CLEARS
-    if wrong - answer.outcomes.keys() or _is_beyond_rounding(answer.judged):
+    if wrong - answer.outcomes.keys() or _are_beyond_rounding(accused, answer.judged):
         return UNDECIDED  # all are wrong with this value, which hides whether the failure is still there
     # where the other one does not run such a value, nobody is left to be held against
     together = all(outcome.completed for outcome in answer.outcomes.values())
     return CLEARS if together and not answer.judged.undecided else UNDECIDED
 
 
-def _is_beyond_rounding(judged: Judged) -> bool:
-    """Whether everybody is further from the truth than rounding explains, so that nobody is to blame."""
-    measured = ((v.measure, v.threshold) for v in judged.verdicts if v.judgement is Judgement.PASS)
-    return any(measure and threshold is not None and not measure.value <= threshold for measure, threshold in measured)
+def _are_beyond_rounding(accused: Sequence[str], judged: Judged) -> bool:
+    """Whether the accused are further from the truth than rounding explains, though nobody is to blame for it."""
+    passed = (v for v in judged.verdicts if v.judgement is Judgement.PASS and set(v.targets) & set(accused))
+    return any(v.measure and v.threshold is not None and not v.measure.value <= v.threshold for v in passed)
 
 
 def _accused(suspicion: Suspicion) -> list[str]:

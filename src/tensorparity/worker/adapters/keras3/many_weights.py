@@ -22,14 +22,27 @@ class ManyWeights(object):
 
         names = tuple(group[0])
         if names not in self._traced:
-            single = tf.function(_of_one_vector(self.program, names))
-            self._traced[names] = single, tf.function(_one_after_another(single), reduce_retracing=True)
-        single, every = self._traced[names]
+            self._traced[names] = tf.function(_of_one_vector(self.program, names))
+        single = self._traced[names]
         if len(group) == 1:
             return single(tf.constant(group[0].vector), _tensors(inputs))
-        rows = {name: _for_each(array, len(group)) for name, array in inputs.items()}
-        outputs = every(tf.constant(np.stack([weights.vector for weights in group])), _tensors(rows))
-        return {name: _flat(tensor) for name, tensor in outputs.items()}
+        vectors = tf.constant(np.stack([weights.vector for weights in group]))
+        rows = _tensors({name: _for_each(array, len(group)) for name, array in inputs.items()})
+        if (names, "every") not in self._traced:
+            self._traced[names, "every"] = _compiled_for_any_count(_one_after_another(single), vectors, rows)
+        return {name: _flat(tensor) for name, tensor in self._traced[names, "every"](vectors, rows).items()}
+
+
+def _compiled_for_any_count(every, vectors, rows):
+    """Another number of individuals is no reason to trace the model again, which takes longer than running it."""
+    import tensorflow as tf
+
+    def loose(tensor):
+        return tf.TensorSpec([None] + tensor.shape[1:].as_list(), tensor.dtype)
+
+    return tf.function(every).get_concrete_function(
+        loose(vectors), {name: loose(tensor) for name, tensor in rows.items()}
+    )
 
 
 def _of_one_vector(program, names):
