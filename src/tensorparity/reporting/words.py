@@ -727,8 +727,15 @@ def _exported_layer(data: Data) -> str:
     runtimes, originals = " and ".join(data["runtimes"]), " and ".join(data["originals"])
     return (
         f"{where(data)}: {runtimes} agree with each other on the exported file, but not with {originals} "
-        "on the original"
+        f"on the original{_alone_on_the_original(data['originals'])}"
     )
+
+
+def _alone_on_the_original(originals: Sequence[str]) -> str:
+    """Two runtimes agree because the file is wrong, or because they are right: one original alone cannot tell."""
+    if len(originals) != 1:
+        return ""
+    return f"; nothing else runs the original, so {originals[0]}, or code of yours that it runs, may be wrong instead"
 
 
 def _exported_output(data: Data) -> str:
