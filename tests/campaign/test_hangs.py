@@ -21,6 +21,7 @@ from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.oracle import Judged, Setup
 from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind
+from tensorparity.reporting.words import left_open
 from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.targets.hanging import HangMemory
 from tensorparity.triage.examine import Examined
@@ -94,6 +95,16 @@ def test_what_the_time_did_not_suffice_for_is_left_open() -> None:
     hangs.begin([suspected(2)])
     assert hangs.collect(wait=True) == []
     assert names_of(hangs.open) == ["keras.layers.ReLU on keras:torch"]
+
+
+def test_what_could_not_be_confirmed_is_named_the_worst_first() -> None:
+    digits = [suspected(2, f"keras.layers.{name}", Kind.PRECISION) for name in ("Softmax", "ELU", "GELU")]
+    (said,) = left_open([*digits, digits[0], suspected(2)], [], {})
+    assert said.startswith(
+        "5 suspicions could not be confirmed in the time that was left, a longer --budget has more: "
+    )
+    assert "more: keras.layers.ReLU never ends on keras:torch; keras.layers.Softmax " in said, "a hang is the worst"
+    assert said.endswith("; 1 more"), "and what is said twice counts once"
 
 
 def test_hangs_are_told_from_other_suspicions() -> None:

@@ -67,6 +67,25 @@ class TestModels:
     def test_missing(self, refused: Any) -> None:
         assert refused("compare", "none.keras") == "no model at 'none.keras'"
 
+    def test_nearly_the_name_of_one(self, refused: Any, tmp_path: Path) -> None:
+        (tmp_path / "model.onnx").write_bytes(b"")
+        said = refused("compare", tmp_path / "modle.onnx")
+        assert said == f"no model at '{tmp_path / 'modle.onnx'}' (did you mean {tmp_path / 'model.onnx'}?)"
+
+    @pytest.mark.parametrize(
+        ("holds", "said"), [("saved_model.pb", "a SavedModel"), ("config.json", "MODULE:FUNCTION"), ("x", ".pt2 file")]
+    )
+    def test_a_folder(self, refused: Any, tmp_path: Path, holds: str, said: str) -> None:
+        (tmp_path / holds).write_bytes(b"")
+        line = refused("compare", tmp_path)
+        assert "is a folder; " in line
+        assert said in line
+
+    @pytest.mark.parametrize(("name", "said"), [("m.pth", "torch.export.save"), ("m.csv", "--data"), ("m.pb", ".onnx")])
+    def test_what_many_take_for_a_model(self, refused: Any, tmp_path: Path, name: str, said: str) -> None:
+        (tmp_path / name).write_bytes(b"")
+        assert said in refused("compare", tmp_path / name).partition("; expected")[0]
+
     def test_not_a_model(self, refused: Any, tmp_path: Path) -> None:
         path = tmp_path / "notes.keras"
         path.write_text("these are notes")
@@ -112,7 +131,7 @@ class TestModels:
 
     def test_unknown_zoo_model(self, refused: Any) -> None:
         said = refused("compare", "zoo:lenet6")
-        assert "no model 'lenet6' in the zoo (did you mean lenet5?); there are lenet1, lenet4, lenet5" in said
+        assert said.startswith("no model 'lenet6' in the zoo (did you mean lenet5?); there are lenet1, lenet4, lenet5")
 
 
 class TestData:
@@ -193,6 +212,8 @@ class TestOptions:
             (["fuzz", "--policies", "mixed_float_16"], "'mixed_float_16' (did you mean mixed_float16?)"),
             (["precision", "--dtype", "flaot16"], "unknown dtype 'flaot16' (did you mean float16?)"),
             (["hunt", "--budget", "soon"], "'soon' is not a duration; expected for example 90s"),
+            (["hunt", "--budget", "0"], "'0' is no time at all; expected for example 90s"),
+            (["report", "none"], "there is no store at none/store.sqlite"),
             (["hunt", "--memory", "lots"], "'lots' is not a size; expected for example 500M"),
             (
                 ["hunt", "--engine", "cradel", "--cases", "0"],

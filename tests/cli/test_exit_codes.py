@@ -57,6 +57,21 @@ def test_undecided_fails_where_it_is_asked_for(fail_on: str, code: int) -> None:
     assert summarize(undecided).tone is Tone.UNDECIDED
 
 
+def test_a_campaign_that_judged_nothing_has_failed() -> None:
+    hunted = replace(FACTS, command="hunt", stats={"cases": 0})
+    assert exit_code(hunted, FailOn(), False) == 3
+    assert exit_code(replace(hunted, stats={"cases": 1}), FailOn(), False) == 0
+    assert exit_code(replace(hunted, command="report"), FailOn(), False) == 0, (
+        "an empty store is no failure of a report"
+    )
+
+
+@pytest.mark.parametrize("fail_on", ["precision", "flaky", "specification,unsupported", "undecided", "digits"])
+def test_whatever_else_fails_a_defect_does(fail_on: str) -> None:
+    wrong = replace(OFF, diagnosis=replace(OFF.diagnosis, relative=0.1))
+    assert exit_code(replace(FACTS, findings=(wrong,)), FailOnOption().convert(fail_on, None, None), False) == 1
+
+
 @pytest.mark.parametrize(("status", "asked", "code"), [("unsupported", True, 3), ("unsupported", False, 0)])
 def test_a_target_that_was_asked_for_and_ran_nothing_is_a_failure(status: str, asked: bool, code: int) -> None:
     facts = replace(FACTS, targets=(TargetFacts(A, status="completed"), TargetFacts(B, status=status)))

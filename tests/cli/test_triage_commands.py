@@ -173,7 +173,7 @@ class TestCommands:
             (("accept", "nobody", "--reason", "x"), "has no finding 'nobody'; there are: cradle-1, cradle-2"),
             (("accept", "cradle-1", "--reason", " "), "needs a reason"),
             (("accept", "cradle-1"), "Missing option '--reason'"),
-            (("accept", "cradle-1", "--reason", "x", "--expires", "soon"), "'soon' does not match the format"),
+            (("accept", "cradle-1", "--reason", "x", "--expires", "soon"), "'soon' is not a date; expected YYYY-MM-DD"),
             (("accept", "cradle-1", "--reason", "x", "--expires", "2020-01-31"), "2020-01-31 lies in the past"),
             (("report", "--issue", "cradle-2"), "cradle-2 has no draft"),
             (("report", "7"), "has no run '7'; there are: 1 (compare), or last"),

@@ -211,6 +211,17 @@ def test_a_planted_fault_is_on_top_and_called_out_where_it_changed_nothing() -> 
     assert len(summarize(replace(planted, findings=(seen,))).alerts) == 1
 
 
+def test_a_run_that_judged_nothing_says_so_and_does_not_acquit_the_fault() -> None:
+    nothing = Facts("fuzz", 0, FACTS.targets, {"cases": 0}, planted={B: "sleep.py"})
+    assert summarize(nothing).tone is Tone.UNDECIDED
+    assert summarize(nothing).headline == ("Nothing is known yet: no case was judged on keras:jax and onnxruntime.")
+    assert summarize(nothing).alerts[1] == (
+        "Nothing was compared in which the fault sleep.py planted in onnxruntime could have shown."
+    )
+    missed = replace(FACTS, comparisons=(), planted={B: "sleep.py"})
+    assert summarize(missed).alerts[1] == summarize(nothing).alerts[1]
+
+
 def test_what_there_was_no_time_to_confirm_is_said_where_nothing_was_found() -> None:
     run = Facts("fuzz", 0, FACTS.targets, {"cases": 8}, planted={B: "sleep.py"})
     assert summarize(run).tone is Tone.PASS

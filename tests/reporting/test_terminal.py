@@ -10,6 +10,7 @@ from textwrap import dedent
 import pytest
 from rich.console import Console
 
+from tensorparity.core.precision import HighPrecision, OutputDeviation
 from tensorparity.reporting import terminal
 from tensorparity.reporting.facts import Facts
 
@@ -331,3 +332,29 @@ def test_several_outputs_are_named(sample: Sample) -> None:
     assert facts.comparisons is not None
     other = replace(facts.comparisons[0], output="second_head")
     assert "second_head" in shown(replace(facts, comparisons=(*facts.comparisons, other)))
+
+
+CACHE = "past_key_values.cross_attention_cache.layers.{}.values"
+
+
+def test_long_names_of_outputs_cost_no_figure(sample: Sample) -> None:
+    facts = sample("all_pass")
+    pairs = [
+        replace(pair, output=CACHE.format(k), max_abs=1.25e-7) for k in range(3) for pair in facts.comparisons or ()
+    ]
+    text = shown(replace(facts, comparisons=tuple(pairs)))
+    assert text.count("1.2e-7") == len(pairs)
+    assert text.count("0/1000") == len(pairs)
+    assert "…" not in text
+
+
+def test_of_many_outputs_in_float64_the_worst_are_shown_and_the_rest_is_counted(sample: Sample) -> None:
+    errors = [*(OutputDeviation("onnxruntime", CACHE.format(k), k * 1e-7, k * 1e-7, None) for k in range(40))]
+    broken = OutputDeviation("onnxruntime", "logits", float("nan"), float("nan"), None)
+    facts = replace(sample("all_pass"), high_precision=HighPrecision("torch:eager", (0,), (*errors, broken)))
+    text = shown(facts)
+    assert "... and 29 more outputs: --format html or json has all" in text
+    rows = text[text.index("against float64") :].splitlines()
+    assert rows[3].startswith("onnxruntime, logits"), "what is no number comes first"
+    assert "3.9e-6" in text
+    assert "2.8e-6" not in text

@@ -271,6 +271,12 @@ def test_under_which_settings_it_is_seen(tried: list[str], missing: list[str], n
     assert sentence(observed("settings", tried=tried, missing=missing, needed=needed)) == said
 
 
+@pytest.mark.parametrize(("originals", "doubted"), [(["torch:eager"], True), (["keras:jax", "keras:torch"], False)])
+def test_the_only_one_that_runs_the_original_may_be_wrong_itself(originals: list[str], doubted: bool) -> None:
+    seen = observed("exported-layer", **WHERE, runtimes=["onnxruntime", "openvino"], originals=originals)
+    assert ("torch:eager, or code of yours that it runs, may be wrong instead" in sentence(seen)) is doubted
+
+
 def test_a_verb_goes_with_the_number_of_targets() -> None:
     assert never_ran(["backward"], [TORCH]) == "backward never ran: keras:torch does not support it"
     both = never_ran(["loss", "backward"], [TORCH, "onnxruntime"])

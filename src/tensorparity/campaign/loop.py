@@ -62,6 +62,7 @@ class Loop:
 
     def _run_laps(self) -> None:
         self._session.hangs.time_limit.at = self._budget.end_of_confirming
+        self._session.emit(Progress("starting workers, first cases", 0, None))  # on a busy machine: minutes of silence
         while going_on := self._going_on:
             self._run_lap(going_on)
             if self._budget.is_used_up:

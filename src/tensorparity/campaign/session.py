@@ -192,7 +192,7 @@ class CampaignSession:
     def open_questions(self) -> list[str]:
         """What the time did not suffice for, and what was left out because it hangs; in words."""
         spared = self.local.hanging.spared() if self.local else {}
-        return words.left_open(len(self.unconfirmed), names_of(self.hangs.open), spared)
+        return words.left_open(self.unconfirmed, names_of(self.hangs.open), spared)
 
     def suspected(self) -> tuple[tuple[str, ...], ...]:
         """Of each suspicion that there was no time to confirm, whom it accuses."""

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date
 from pathlib import Path
 
 import click
 
-from .options import DEFAULT_OUT, format_option, show
+from .options import DEFAULT_OUT, Day, format_option, show
 
 
 @click.command("accept")
 @click.argument("identity", metavar="ID")
 @click.option("--reason", required=True, help="Why it is accepted.")
-@click.option(
-    "--expires", type=click.DateTime(["%Y-%m-%d"]), metavar="DATE", help="The last day on which it is accepted."
-)
+@click.option("--expires", type=Day(), metavar="DATE", help="The last day on which it is accepted.")
 @click.option("--link", default="", metavar="URL", help="The page where it is discussed.")
 @click.option("--pattern", default="", help="Accept all signatures that match this pattern (*, ?).")
 @click.option(
@@ -32,7 +30,7 @@ from .options import DEFAULT_OUT, format_option, show
 def command(
     identity: str,
     reason: str,
-    expires: datetime | None,
+    expires: date | None,
     link: str,
     pattern: str,
     store: str | None,
@@ -52,7 +50,7 @@ def command(
     with open_store(store or out, folder=out if store and "://" in store else None, create=False) as opened:
         finding = find_finding(opened, identity)
         model = model_of_finding(opened, identity)
-    entry = accept(finding, reason, link, expires.date() if expires else None, pattern, model=model)
+    entry = accept(finding, reason, link, expires, pattern, model=model)
     note = f"{entry.name} is now a known difference, listed in {CONFIG}"
     if output_format == "json":
         show(Facts("accept", 0, (), {}, (finding,), notes=(note,)), output_format, quiet)

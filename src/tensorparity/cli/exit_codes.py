@@ -1,7 +1,8 @@
 """What a command ends with: the same rules for all of them.
 
 1: a new defect, or whatever else ``--fail-on`` names. 3: the run did not do what it was asked for: it was interrupted,
-or a target that was asked for ran nothing. 0 otherwise. (2, a usage error, never comes to a report.)
+a target that was asked for ran nothing, or a campaign judged no case. 0 otherwise. (2, a usage error, never comes to a
+report.)
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from ..reporting.standing import known_suspects
 from ..reporting.summary import is_open
 
 UNDECIDED, DIGITS = "undecided", Severity.DIGITS.value
+_CAMPAIGNS = ("hunt", "fuzz", "mutate", "precision", "equiv")
 #: How a target fared that was asked for and ran nothing.
 _NEVER_RAN = ("broken", "missing", "skipped", "unsupported")
 
@@ -51,8 +53,8 @@ class FailOnOption(click.ParamType[FailOn]):
         for name in names:
             if name not in known:
                 self.fail(f"unknown class {name!r}{meant(name, known)}; known are {', '.join(known)}", param, ctx)
-        classes = tuple(Class(name) for name in names if name not in extra)
-        return FailOn(classes if classes or not extra else (Class.DEFECT,), UNDECIDED in extra, DIGITS in extra)
+        named = (Class(name) for name in names if name not in extra)
+        return FailOn(tuple(dict.fromkeys((Class.DEFECT, *named))), UNDECIDED in extra, DIGITS in extra)
 
 
 def exit_code(facts: Facts, fail_on: FailOn, broken: bool, *, asked: bool = False) -> int:
@@ -65,7 +67,12 @@ def exit_code(facts: Facts, fail_on: FailOn, broken: bool, *, asked: bool = Fals
     if _fails(facts, fail_on):
         return 1
     silent = asked and any(_never_ran(facts, target) for target in facts.targets)
-    return 3 if broken or silent or facts.interrupted else 0
+    return 3 if broken or silent or facts.interrupted or _judged_nothing(facts) else 0
+
+
+def _judged_nothing(facts: Facts) -> bool:
+    """A campaign whose time was over before its first result has not found that nothing is wrong."""
+    return facts.command in _CAMPAIGNS and facts.stats.get("cases") == 0 and not facts.findings
 
 
 def _never_ran(facts: Facts, target: TargetFacts) -> bool:

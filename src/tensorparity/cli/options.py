@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -36,7 +37,23 @@ class Duration(click.ParamType[float]):
         match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", str(value).strip())
         if not match:
             self.fail(f"{value!r} is not a duration; expected for example 90s, 5m or 2h", param, ctx)
+        if not float(match[1]):
+            self.fail(f"{value!r} is no time at all; expected for example 90s, 5m or 2h", param, ctx)
         return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
+
+
+class Day(click.ParamType[date]):
+    """``2030-12-31``."""
+
+    name = "date"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> date:
+        if isinstance(value, date):
+            return value
+        try:
+            return date.fromisoformat(str(value).strip())
+        except ValueError:
+            self.fail(f"{value!r} is not a date; expected YYYY-MM-DD, for example 2030-12-31", param, ctx)
 
 
 class Counts(click.ParamType[tuple[int, ...]]):
@@ -188,7 +205,7 @@ _RUNNING = (
         type=FailOnOption(),
         default=FailOn(),
         metavar="WHAT,...",
-        help="Exit with 1 for any of these: classes of findings, undecided, digits.  [default: defect]",
+        help="Also exit with 1 for these: classes of findings, undecided, digits. New defects always count.",
     ),
     write_option,
     click.option(

@@ -62,3 +62,9 @@ class WorkerStartError(RunError):
 
 class StoreError(RunError):
     """The store cannot be read or written."""
+
+
+class NoStoreError(StoreError):
+    """There is none where the user says that an earlier run left it."""
+
+    exit_code = UsageError.exit_code

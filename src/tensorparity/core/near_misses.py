@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+from pathlib import Path
 
 _NEAR = 0.75
 
@@ -24,3 +25,10 @@ def nearest(name: str, known: list[str]) -> str:
     by_word = {word.lower(): other for other in reversed(known) for word in re.split(r"[-_.:]", other) if word}
     near = get_close_matches(name.lower(), by_word, n=1, cutoff=_NEAR)
     return by_word[near[0]] if near else ""
+
+
+def meant_file(path: Path) -> str:
+    """`` (did you mean model.onnx?)``, where a file beside it has nearly this name."""
+    beside = [other.name for other in path.parent.iterdir() if other.is_file()] if path.parent.is_dir() else []
+    near = get_close_matches(path.name, beside, n=1, cutoff=_NEAR)
+    return f" (did you mean {path.with_name(near[0])}?)" if near else ""

@@ -84,10 +84,14 @@ def is_open(facts: Facts) -> bool:
 def _alerts(facts: Facts) -> tuple[str, ...]:
     """Planted faults, those that changed nothing, and what is wrong with the user's own data."""
     planted = [f"{text[:1].upper()}{text[1:]}." for text in words.planted_faults(facts.planted)]
-    unseen = [
-        words.without_effect(target, fault) for target, fault in facts.planted.items() if not _shows(facts, target)
-    ]
+    unseen = [_unseen(facts, target, fault) for target, fault in facts.planted.items() if not _shows(facts, target)]
     return (*planted, *unseen, *facts.alerts)
+
+
+def _unseen(facts: Facts, target: str, fault: str) -> str:
+    pairs = facts.comparisons
+    tried = facts.stats.get("cases", 1) if pairs is None else any(target in (c.a, c.b) for c in pairs)
+    return words.without_effect(target, fault) if tried else words.never_tried(target, fault)
 
 
 def _shows(facts: Facts, target: str) -> bool:
@@ -334,6 +338,8 @@ def _campaign(facts: Facts) -> tuple[str, Tone]:
     amount = tally(facts)
     sentence = f"{amount[:1].upper()}{amount[1:]} in {wording.count(cases, 'case')}"
     sentence = f"{sentence} on {_few(facts.targets)}" if facts.targets else sentence
+    if not cases and not facts.findings and not facts.interrupted and not facts.suspected:
+        return f"{words.nothing_judged(_few(facts.targets))}.", Tone.UNDECIDED
     sentence = f"{sentence}{words.explained(facts.stats)}"
     if facts.defects:
         return f"{sentence}.", Tone.FAIL

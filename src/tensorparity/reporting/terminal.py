@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
@@ -142,6 +143,8 @@ class _Page:
         """What is said of both sides is joined by ``between``: beside or above each other."""
         columns = _columns(pairs, between)
         table = self._table("pair", "verdict", *(title for title, _ in columns), keep=True)
+        for column, (title, _) in zip(table.columns[2:], columns, strict=True):
+            column.no_wrap = title != _OUTPUT  # names are long, and a figure that is cut is none
         for pair in pairs:
             judgement = pair.verdict.judgement
             verdict = self._text(judgement.value, _JUDGEMENTS[judgement])
@@ -156,11 +159,13 @@ class _Page:
         several = len({item.output for item in run.deviations}) > 1
         inputs = wording.count(len(run.inputs), "input")
         table = self._table(f"against float64\n({inputs})", "largest\ndifference", "relative", "labels\nchanged")
-        for item in run.deviations:
+        worst_first = sorted(run.deviations, key=lambda item: -_size(item.max_rel))
+        for item in worst_first[:MAX_PAIRS] if several else run.deviations:
             name = f"{item.target}, {item.output}" if several else item.target
             changed = "-" if item.labels_changed is None else f"{item.labels_changed}/{len(run.inputs)}"
             table.add_row(*self._cells(name, wording.number(item.max_abs), wording.number(item.max_rel), changed))
         self._show(table)
+        self._rest(len(run.deviations) - MAX_PAIRS if several else 0, "output")
 
     def _self_agreement(self, found: Sequence[SelfAgreement]) -> None:
         if not found:
@@ -346,6 +351,7 @@ def _weights(model: ModelFacts) -> str:
 
 #: A column of the table of pairs: its title, and what it says of a pair (nothing where nothing is known).
 _Column = tuple[str, Callable[[Comparison], str]]
+_OUTPUT = "output"
 
 
 def _columns(pairs: Sequence[Comparison], between: str) -> list[_Column]:
@@ -353,7 +359,7 @@ def _columns(pairs: Sequence[Comparison], between: str) -> list[_Column]:
     several = len({pair.output for pair in pairs}) > 1
     distances = dict.fromkeys(distance.name for pair in pairs for distance in pair.distances)
     columns: list[_Column] = [
-        ("output", lambda pair: pair.output if several else ""),
+        (_OUTPUT, lambda pair: pair.output if several else ""),
         ("largest\ndifference", lambda pair: wording.number(pair.max_abs, missing="")),
         ("labels\nchanged", _labels),
         ("accuracy", partial(_accuracy, between)),
@@ -386,6 +392,11 @@ def _where(defect: Finding, facts: Facts) -> str:
     """The layer, and the public name where the layer's type does not already say it."""
     where, api = place(defect, facts.comparisons), defect.diagnosis.api
     return f"{where}, {api}" if api and where != api else where
+
+
+def _size(difference: float) -> float:
+    """What is no number is the largest."""
+    return math.inf if math.isnan(difference) else difference
 
 
 def _difference(value: float | None, otherwise: str) -> str:

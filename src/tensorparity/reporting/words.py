@@ -136,7 +136,19 @@ def not_confirmed(count: int) -> str:
     return f"{wording.count(count, 'suspicion')} could not be confirmed in the time that was left"
 
 
-def left_open(unconfirmed: int, hangs: Sequence[str], spared: Mapping[str, Mapping[str, int]]) -> list[str]:
+#: Of what could not be confirmed, so many are named.
+_MOST_NAMED = 3
+
+
+def _worst_of(suspicions: Sequence[Told]) -> str:
+    """What the worst of them would be called, if they were confirmed."""
+    worst = sorted(suspicions, key=lambda told: severity_of(told.kind, told.diagnosis).rank)
+    names = list(dict.fromkeys(title(told) for told in worst))
+    more = [f"{len(names) - _MOST_NAMED} more"] if len(names) > _MOST_NAMED else []
+    return "; ".join([*names[:_MOST_NAMED], *more])
+
+
+def left_open(unconfirmed: Sequence[Told], hangs: Sequence[str], spared: Mapping[str, Mapping[str, int]]) -> list[str]:
     """What a campaign leaves open, a sentence each.
 
     Args:
@@ -146,7 +158,7 @@ def left_open(unconfirmed: int, hangs: Sequence[str], spared: Mapping[str, Mappi
     """
     said = []
     if unconfirmed:
-        said.append(not_confirmed(unconfirmed))
+        said.append(f"{not_confirmed(len(unconfirmed))}, a longer --budget has more: {_worst_of(unconfirmed)}")
     said += [f"{name} did not answer in time, and there was no time left to confirm that it hangs" for name in hangs]
     for target, parts in spared.items():
         for part, count in parts.items():
@@ -310,6 +322,16 @@ def planted_faults(faults: Mapping[str, str]) -> list[str]:
 def without_effect(target: str, fault: str) -> str:
     """Of a planted fault that nobody noticed."""
     return f"The fault {fault} planted in {target} changed nothing that was compared."
+
+
+def never_tried(target: str, fault: str) -> str:
+    """Of a planted fault that nobody could notice."""
+    return f"Nothing was compared in which the fault {fault} planted in {target} could have shown."
+
+
+def nothing_judged(on: str) -> str:
+    """Of a campaign whose time was over before its first result: not the same as one that found nothing."""
+    return f"Nothing is known yet: no case was judged{f' on {on}' if on else ''}"
 
 
 def labels_changed(changed: int, instances: int, a: str, b: str) -> str:
@@ -713,8 +735,15 @@ def _exported_layer(data: Data) -> str:
     runtimes, originals = " and ".join(data["runtimes"]), " and ".join(data["originals"])
     return (
         f"{where(data)}: {runtimes} agree with each other on the exported file, but not with {originals} "
-        "on the original"
+        f"on the original{_alone_on_the_original(data['originals'])}"
     )
+
+
+def _alone_on_the_original(originals: Sequence[str]) -> str:
+    """Two runtimes agree because the file is wrong, or because they are right: one original alone cannot tell."""
+    if len(originals) != 1:
+        return ""
+    return f"; nothing else runs the original, so {originals[0]}, or code of yours that it runs, may be wrong instead"
 
 
 def _exported_output(data: Data) -> str:

@@ -20,7 +20,7 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.schema import CreateIndex, CreateTable
 
-from ..core.errors import StoreError, UsageError
+from ..core.errors import NoStoreError, StoreError, UsageError
 from . import schema
 
 DATABASE_NAME = "store.sqlite"
@@ -123,7 +123,7 @@ def _advice(reason: str) -> str:
 def _prepare_file(location: Location, create: bool) -> None:
     file = Path(location.url.database or "")
     if not create and not file.is_file():
-        raise StoreError(f"there is no store at {file}; give the folder of an earlier run")
+        raise NoStoreError(f"there is no store at {file}; give the folder of an earlier run")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -71,7 +71,8 @@ def load_npz(path: Path, specs: Sequence[InputSpec]) -> Data:
     if set(arrays) != wanted:
         raise DataError(
             f"{path.name} holds {', '.join(sorted(arrays)) or 'no inputs'}, "
-            f"expected {'x or ' if len(specs) == 1 else ''}{', '.join(sorted(wanted))} (and y for labels)"
+            f"expected {'x or ' if len(specs) == 1 and wanted != {'x'} else ''}{', '.join(sorted(wanted))} "
+            "(and y for labels)"
         )
     notes: list[str] = []
     inputs = {spec.name: fit_input(spec, arrays[spec.name], notes) for spec in specs}

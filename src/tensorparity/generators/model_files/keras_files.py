@@ -27,6 +27,7 @@ from ...core.graph import InputSpec
 from ...core.jsontext import Json
 from ...operators.known_classes import UNSAFE_LAYERS, is_known
 from ..inputs.models import Draw
+from .existing import check_is_file, hint
 
 _CONFIG_CAP = 64 << 20
 #: Weights, unpacked. Keras does not compress them, so a high ratio is never Keras'.
@@ -130,14 +131,11 @@ def inspect_model_file(path: Path, *, trust: bool = False, imports: Sequence[str
         ModelRefusedError: missing, not a model, damaged, asking for other files, or naming classes nobody
             vouches for.
     """
-    if not path.exists():
-        raise ModelRefusedError(f"no model at {str(path)!r}")
-    if path.is_dir():
-        raise ModelRefusedError(f"{str(path)!r} is a folder; expected a model file")
+    check_is_file(path)
     if path.suffix not in _READERS:
         raise ModelRefusedError(
-            f"{path.name!r} has no suffix of a model; expected {', '.join(sorted(_READERS))} (Keras), .onnx, .pt2 "
-            "(torch.export.save), MODULE:FUNCTION that returns a model, zoo:NAME or app:NAME"
+            f"{path.name!r} has no suffix of a model{hint(path)}; expected {', '.join(sorted(_READERS))} (Keras), "
+            ".onnx, .pt2 (torch.export.save), MODULE:FUNCTION that returns a model, zoo:NAME or app:NAME"
         )
     config, metadata = _READERS[path.suffix](path)
     try:

@@ -19,6 +19,7 @@ from ...core.onnx.layers import RANDOM, Feeding, OnnxLayers
 from ...core.onnx.model import DATA_TYPES, OnnxModel, Value, parse_model
 from ...core.onnx.wire import WireError
 from ..inputs.models import Draw
+from .existing import check_is_file
 from .onnx_ranges import index_draws
 from .torch_files import WHOLE_SETS
 
@@ -48,10 +49,7 @@ def inspect_onnx_file(path: Path) -> InspectedOnnx:
         ModelRefusedError: missing, no ONNX model, damaged, without inputs or outputs, or asking for data that
             does not lie in its own folder.
     """
-    if not path.exists():
-        raise ModelRefusedError(f"no model at {str(path)!r}")
-    if path.is_dir():
-        raise ModelRefusedError(f"{str(path)!r} is a folder; expected an .onnx file")
+    check_is_file(path)
     content = read_onnx(path)
     try:
         model = parse_model(content.data)

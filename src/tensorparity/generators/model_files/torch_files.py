@@ -24,6 +24,7 @@ from ...core.feeding import has_batch_axis
 from ...core.graph import InputSpec
 from ...core.jsontext import Json
 from ..inputs.models import Draw
+from .existing import check_is_file
 from .pickles import PickleError, foreign_globals
 from .torch_containers import container_types
 from .torch_expressions import suspicious
@@ -87,8 +88,7 @@ def inspect_torch_file(path: Path, *, trust: bool = False) -> InspectedProgram:
     Raises:
         ModelRefusedError: missing, not a program, damaged, or holding what could run code.
     """
-    if not path.is_file():
-        raise ModelRefusedError(f"no model at {str(path)!r}")
+    check_is_file(path)
     try:
         with zipfile.ZipFile(path) as archive:
             members = _members(path, archive)
