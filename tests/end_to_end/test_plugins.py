@@ -116,7 +116,7 @@ def test_a_rule_of_a_plug_in_is_held_against_a_library(with_plugin: Any, tmp_pat
     equiv = ("equiv", "--rule", "twice", "--api", "torch.relu", "--targets", "torch:eager", "--inputs", 20)
     ended = with_plugin(*equiv, "--out", tmp_path / "right", "--format", "json")
     assert ended.code == 0, ended.stderr
-    assert ended.document["stats"]["equivalences"]["per_rule"]["twice"]["pairs"] == 1
+    assert ended.document["stats"]["equivalences"]["per_rule"]["twice"]["apis"] == 1
     fault = tmp_path / "wrong_relu.py"
     fault.write_text(_WRONG_RELU)
     ended = with_plugin(*equiv, "--fault", f"torch:eager={fault}", "--out", tmp_path / "wrong", "--format", "json")

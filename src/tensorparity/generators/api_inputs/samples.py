@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ...core.call import ApiCall, argument_from_json
 from ...core.case import Case
@@ -30,7 +31,13 @@ def shipped_cases(outcome: Outcome, listing: ApiListing) -> dict[str, list[Case]
         api = aliases.get(sample["of"])
         if api is not None and all(f"{place}/{name}" in outcome.outputs for name in sample["arrays"]):
             inputs = {name: outcome.outputs[f"{place}/{name}"] for name in sample["arrays"]}
-            call = argument_from_json({"$call": sample["call"]})
+            call = _by_listed_name(argument_from_json({"$call": sample["call"]}), api)
             expected = {name: outcome.outputs[f"{place}/={name}"] for name in sample.get("expected", ())}
             found.setdefault(api, []).append(Case(call, _CALL, inputs=inputs, labels=expected))
     return found
+
+
+def _by_listed_name(call: ApiCall, listed: str) -> ApiCall:
+    """The same function by another path, as ``torch.nn.functional.relu`` is ``torch.relu``: one function, one finding."""
+    same = call.api.rpartition(".")[-1] == listed.rpartition(".")[-1]
+    return replace(call, api=listed) if same else call
