@@ -50,4 +50,4 @@ def test_another_shape_than_was_announced_is_found(backend: str) -> None:
         (found,) = examiner.confirm()
     assert (found.kind, found.diagnosis.klass, found.diagnosis.suspects) == (Kind.SHAPE, Class.DEFECT, (target,))
     assert found.diagnosis.api == "keras.layers.ZeroPadding1D"
-    assert "where it says that it gives float32 (any, 5, 3)" in sentences(found.diagnosis)[0]
+    assert "although it announces float32 (any, 5, 3)" in sentences(found.diagnosis)[0]
