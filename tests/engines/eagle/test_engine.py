@@ -24,6 +24,7 @@ from tensorparity.core.rule import RULES, Demands, demands_of
 from tensorparity.core.verdict import Judgement, Verdict
 from tensorparity.engines.eagle.engine import DEAR_SHARE, FUNCTIONS, EagleEngine, counterparts
 from tensorparity.engines.eagle.inputs import InputSource, listings, of_every_form
+from tensorparity.engines.eagle.names import check_names
 from tensorparity.engines.eagle.settings import EagleSettings
 from tensorparity.engines.eagle.tables import EagleTally, settings_of
 from tensorparity.targets.catalogue import traits_of
@@ -264,6 +265,26 @@ def test_a_name_that_no_library_has_is_refused_with_those_that_are_near(name: st
     with pytest.raises(UsageError, match=re.escape(said)):
         run(engine(apis=["torch.sin", name]))
     assert not [ask for ask in run(engine(apis=["torch.nothing*"])) if ask.case.counterpart]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("torch.save", "torch.save is never called: touches files"), ("torch.tangens", "listed as torch.tanh")],
+)
+def test_a_name_that_is_never_called_or_is_another_ones_is_told_from_one_that_nobody_has(name: str, said: str) -> None:
+    tanh = {**LISTED["apis"][0], "aliases": ["torch.tangens"]}  # type: ignore[index, dict-item]
+    listing = {**LISTED, "apis": [tanh], "excluded": {"torch.save": "touches files"}}
+    with pytest.raises(UsageError, match=re.escape(said)):
+        check_names([name], {"torch.tanh"}, listings([listing]).values())
+
+
+def test_models_are_made_for_those_who_want_some() -> None:
+    (batches,) = EagleSettings(("batches-of-3",)).chosen()
+    wanting = {
+        wanted: EagleSettings(apis=wanted).concerns(batches)
+        for wanted in ((), ("torch.sin",), ("torch.sin", "torch.nn.Linear"), ("torch.*",), ("keras.Model",))
+    }
+    assert [wanted for wanted, does in wanting.items() if not does] == [("torch.sin",)]
 
 
 def test_functions_have_counterparts_by_name() -> None:

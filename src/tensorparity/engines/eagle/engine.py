@@ -296,7 +296,7 @@ class EagleEngine:
     def _own_cases(self) -> dict[str, list[tuple[Equivalence, Case]]]:
         """By function, the cases that rules make themselves; these are accepted as they are."""
         found: dict[str, list[tuple[Equivalence, Case]]] = {}
-        for rule in (*self.rules.values(), *self._too_dear):
+        for rule in filter(self._settings.concerns, (*self.rules.values(), *self._too_dear)):
             for library in (library for library in self._targets if library in rule.libraries()):
                 for case in rule.own_cases(library, self._settings.configurations, self._seed):
                     if self._settings.wants(rule.about(case)):

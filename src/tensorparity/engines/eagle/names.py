@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from ...core.errors import UsageError
 from ...core.near_misses import several_meant
 from ...generators.api_inputs import ApiListing
+from .settings import is_plain
 
 
 def check_names(wanted: Sequence[str], known: Collection[str], listings: Iterable[ApiListing]) -> None:
@@ -20,7 +21,7 @@ def check_names(wanted: Sequence[str], known: Collection[str], listings: Iterabl
     """
     listed = list(listings)
     for name in wanted:
-        if name not in known and not any(sign in name for sign in "*?["):
+        if is_plain(name) and name not in known:
             raise UsageError(_said(name, known, listed))
 
 

@@ -84,8 +84,17 @@ class EagleSettings:
         known_rules = [equivalence_of(name) for name in RULES.names()]
         return [] if self.rules else [rule for rule in known_rules if rule.cost > self.dearest]
 
+    def concerns(self, rule: Equivalence) -> bool:
+        """Whether a rule may speak of any function that is wanted, as far as names tell."""
+        return not self.apis or any(not is_plain(name) or rule.applies(name) for name in self.apis)
+
     def wants(self, api: str) -> bool:
         return not self.apis or any(fnmatchcase(api, pattern) for pattern in self.apis)
+
+
+def is_plain(name: str) -> bool:
+    """Whether it is the name of one function, and no pattern."""
+    return not any(sign in name for sign in "*?[")
 
 
 def _is_meant(rule: Equivalence, wanted: str) -> bool:
