@@ -363,6 +363,13 @@ def test_phases_divide_a_turn_beside_others_and_everything_alone() -> None:
     assert CampaignBudget().turn(1).of_phases is None
 
 
+def test_phases_that_are_all_for_searching_divide_the_search_alone_too() -> None:
+    budget = budget_of(300.0, searching=2 / 3)
+    assert Turn(budget, 1, 100.0).of_search == pytest.approx(100.0)
+    assert Turn(budget, 2, 100.0, beside=True).of_search == pytest.approx(50.0)
+    assert CampaignBudget().turn(1).of_search is None
+
+
 def test_a_loop_emits_the_oracle_that_decided() -> None:
     events: list[Event] = []
     Loop(session(emit=events.append), [SmallEngine(rounds=1)], CampaignBudget()).run()

@@ -9,6 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from tensorparity.campaign import phases
+from tensorparity.campaign.budget import CampaignBudget, CaseCount, Turn
+from tensorparity.campaign.engine_search import EngineSearch
 from tensorparity.campaign.events import CaseDone, Confirmed
 from tensorparity.campaign.phases import PartTimes, PhaseClock
 from tensorparity.core.engine import Phased, Result
@@ -67,3 +69,13 @@ def test_parts_are_timed_without_confirmation(now: list[float]) -> None:
         now[0] = moment
         times(event)
     assert times.seconds == {"a": 4.0, "b": 2.0}
+
+
+@pytest.mark.parametrize(("filed", "seconds"), [("judge", 300.0), ("", 200.0)])
+def test_phases_that_file_nothing_leave_a_third_of_the_time_for_filing(filed: str, seconds: float) -> None:
+    engine = SimpleNamespace(**vars(TwoPhases(filed=filed)), name="two", ahead=1, end_phase=lambda: False)
+    session = SimpleNamespace(recorded=lambda name: [], searching="")
+    search = EngineSearch(session, engine, CaseCount())  # type: ignore[arg-type]
+    search._begin(Turn(CampaignBudget(300.0, searching=2 / 3), 1, 0.0))
+    assert search._clock is not None
+    assert search._clock.seconds == pytest.approx(seconds)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import io
+import math
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from rich.console import Console
 
-from tensorparity.commands.equiv import _with_tables, choose_libraries
+from tensorparity.commands.equiv import EquivSettings, _with_tables, choose_libraries
+from tensorparity.commands.hunt import HuntSettings
 from tensorparity.core.errors import UsageError
 from tensorparity.core.finding import Class, Diagnosis, Finding
 from tensorparity.core.verdict import Judgement, Kind, Stage, Verdict
-from tensorparity.engines.eagle.settings import EagleSettings
+from tensorparity.engines.eagle.settings import COMPILED_BY_C, EagleSettings
 from tensorparity.engines.eagle.tables import EagleTally
 from tensorparity.reporting.equiv_tables import lines, render
 from tensorparity.reporting.facts import Facts
@@ -100,3 +102,30 @@ def test_a_run_of_something_else_has_no_tables() -> None:
     out = io.StringIO()
     render(replace(facts(("torch",)), stats={}), Console(file=out))
     assert out.getvalue() == ""
+
+
+@pytest.mark.parametrize(
+    ("told", "budget", "dearest"),
+    [
+        ({"apis": ("torch.hypot",)}, math.inf, COMPILED_BY_C - 1),
+        ({"apis": ("torch.hypot",)}, 60.0, COMPILED_BY_C),
+        ({"apis": ("torch.hypot",), "rules": ("inductor",)}, math.inf, COMPILED_BY_C),
+        ({}, math.inf, COMPILED_BY_C),
+    ],
+)
+def test_a_few_functions_without_a_budget_are_not_given_to_compilers_that_take_seconds(
+    told: dict[str, Any], budget: float, dearest: int
+) -> None:
+    hunted = EquivSettings(HuntSettings((TORCH,), budget=budget), **told).hunted()
+    assert EagleSettings.from_mapping(hunted.sections.engine("eagle")).dearest == dearest
+
+
+def test_what_is_left_out_is_said_with_the_option_that_has_it() -> None:
+    told = facts(("torch",))
+    tables = {**told.stats["engine_tables"]["eagle"], "left_out": ["inductor", "inductor-captured"]}
+    after = _with_tables(replace(told, stats={**told.stats, "engine_tables": {"eagle": tables}}))
+    (note,) = set(after.notes) - set(told.notes)
+    assert "inductor and inductor-captured" in note
+    assert "--rule inductor,inductor-captured" in note
+    assert "--budget" in note
+    assert not told.notes

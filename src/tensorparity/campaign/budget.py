@@ -165,6 +165,11 @@ class Turn:
         alone = not self.beside
         return self._share(self.budget.total if alone else self.budget.end_of_searching(True))
 
+    @property
+    def of_search(self) -> float | None:
+        """What an engine divides whose phases are all for searching; what it finds is filed with everybody's."""
+        return self._share(self.budget.end_of_searching(True)) if self.budget.is_timed else None
+
     def _end(self, waiting: bool, own: int) -> float:
         """Its share of the search, or as much of it as leaves time for what it has found already."""
         budget = self.budget

@@ -132,7 +132,7 @@ class EngineSearch:
     def _begin(self, turn: Turn) -> None:
         self._session.searching = self.engine.name
         if not self._begun and isinstance(self.engine, Phased) and self.engine.shares:
-            seconds = turn.of_phases
+            seconds = turn.of_phases if self.engine.filed else turn.of_search
             self._clock = PhaseClock(self.engine, seconds) if seconds is not None else None
         self._begun = True
 

@@ -24,13 +24,24 @@ from .options import Duration, show, split_names
     "apis",
     multiple=True,
     metavar="GLOB,...",
-    help="Test only functions with these names, such as 'torch.fft.*'.",
+    help=(
+        "Test only functions with these names, such as 'torch.fft.*'; without --budget, rules that take a compiler "
+        "seconds for each call are left out, unless --rule names them."
+    ),
 )
 @click.option(
     "--inputs", type=click.IntRange(min=1), default=400, show_default=True, help="Inputs for each rule and function."
 )
 @click.option("--list", "only_list", is_flag=True, help="List what would be tested, without running it.")
-@click.option("--budget", type=Duration(), default=None, help="Time for the whole run.  [default: no limit]")
+@click.option(
+    "--budget",
+    type=Duration(),
+    default=None,
+    help=(
+        "Time for the whole run; the last 15 % of its search are for rules that take a compiler seconds for each call."
+        "  [default: no limit]"
+    ),
+)
 @click.option("--cases", type=click.IntRange(min=0), help="Run exactly this many cases.")
 @campaign_options("The oracle that decides; eagle is the paper's rule.")
 def command(

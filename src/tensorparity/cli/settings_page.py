@@ -54,6 +54,7 @@ MEANINGS: Mapping[str, str] = {
     "engine.eagle.inputs": "inputs for each rule and function",
     "engine.eagle.derivatives": "up to which order gradients are compared",
     "engine.eagle.few": "configurations for rules that need a C++ compiler",
+    "engine.eagle.dearest": "rules of a higher cost (3: seconds of a compiler) are left out unless they are named",
     "engine.muffin.stages": "stages of a training step that are judged|all",
     "engine.muffin.single_cases": "kinds of cases run beside the networks|all",
     "engine.muffin.only_alone": "targets that run the single cases only, and no networks|none",

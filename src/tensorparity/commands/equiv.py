@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,8 +18,10 @@ from ..core.traits import TargetTraits
 from ..core.verdict import Kind
 from ..engines.eagle.engine import EagleEngine, targets_by_library
 from ..engines.eagle.inputs import listings, questions
-from ..engines.eagle.settings import EagleSettings
+from ..engines.eagle.names import check_names
+from ..engines.eagle.settings import COMPILED_BY_C, EagleSettings
 from ..generators.api_inputs import ApiListing
+from ..reporting import words
 from ..reporting.facts import Facts
 from ..targets.catalogue import TARGETS, traits_of
 from ..targets.runner import open_runner, with_cache
@@ -38,9 +41,16 @@ class EquivSettings:
     apis: Sequence[str] = ()
     inputs: int = 400
 
+    @property
+    def is_quick(self) -> bool:
+        """Whether some functions are looked at without a limit of time: what takes a compiler seconds is left out."""
+        return bool(self.apis) and not self.rules and math.isinf(self.run.budget)
+
     def hunted(self) -> HuntSettings:
         """The campaign of one engine; the configuration and ``--set`` have the last word."""
         told: dict[str, Json] = {"rules": tuple(self.rules), "apis": tuple(self.apis), "inputs": self.inputs}
+        if self.is_quick:
+            told["dearest"] = COMPILED_BY_C - 1
         told |= self.run.sections.engine(_ENGINE)
         EagleSettings.from_mapping(told)
         sections = Sections({**self.run.sections.engines, _ENGINE: told}, self.run.sections.oracles)
@@ -71,7 +81,9 @@ def _with_tables(facts: Facts) -> Facts:
         for library, own in tables.get("table_3", {}).items()
     }
     tables = {**tables, "table_3": timed, **_rq3(tables, facts)}
-    return replace(facts, stats={**facts.stats, "apis": apis, "equivalences": tables})
+    left_out = tables.get("left_out", ())
+    notes = (*facts.notes, words.dear_rules_left_out(left_out)) if left_out else facts.notes
+    return replace(facts, stats={**facts.stats, "apis": apis, "equivalences": tables}, notes=notes)
 
 
 def _rq3(tables: Mapping[str, Json], facts: Facts) -> dict[str, Json]:
@@ -127,7 +139,8 @@ def list_equivalences(settings: EquivSettings) -> Facts:
         UsageError: for unknown targets or rules.
     """
     began, hunted = time.monotonic(), settings.hunted()
-    eagle = EagleSettings.from_mapping(hunted.sections.engine(_ENGINE))
+    # what takes a compiler seconds speaks of a function, too, whether it is run by default or not
+    eagle = replace(EagleSettings.from_mapping(hunted.sections.engine(_ENGINE)), dearest=COMPILED_BY_C)
     setup = Setup(hunted.seed, tuple(hunted.targets), traits_of(hunted.targets))
     asked = questions(targets_by_library(setup))
     with open_runner(hunted.targets, hunted.runner) as runner:
@@ -147,6 +160,7 @@ def spoken_of(known: Mapping[str, ApiListing], eagle: EagleSettings) -> Iterator
         for library in known:
             own = rule.own_cases(library, eagle.configurations, 0) if library in rule.libraries() else []
             names.update({rule.about(case): library for case in own})
+    check_names(eagle.apis, names, known.values())
     for api, library in sorted(names.items()):
         described = known[library].apis.get(api)
         found = [

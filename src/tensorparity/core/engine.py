@@ -120,7 +120,8 @@ class Phased(Protocol):
         phase: the one that it is at; empty when all are over.
         shares: by phase, its share of the time; none of an engine that has only one.
         settled: all that it asked for of what it is at was told: what was convicted may be filed. A phase whose
-            results are filed together (``filed``) has at least one such piece, however little time there is.
+            results are filed together (``filed``) has at least one such piece, however little time there is. Where
+            ``filed`` is empty, all phases are for searching, and divide the time of that.
     """
 
     phase: str

@@ -27,6 +27,15 @@ def nearest(name: str, known: list[str]) -> str:
     return by_word[near[0]] if near else ""
 
 
+def several_meant(name: str, known: Iterable[str], most: int = 3) -> str:
+    """`` (did you mean torch.hypot or torch.Tensor.hypot?)``: names that are near, or whose last part is."""
+    names = sorted(known)
+    parts = [other.rpartition(".")[2] if "." not in name else other for other in names]
+    by_part = dict(zip(parts, names, strict=True))
+    near = get_close_matches(name, by_part, n=most, cutoff=_NEAR)
+    return f" (did you mean {' or '.join(by_part[part] for part in near)}?)" if near else ""
+
+
 def meant_file(path: Path) -> str:
     """`` (did you mean model.onnx?)``, where a file beside it has nearly this name."""
     beside = [other.name for other in path.parent.iterdir() if other.is_file()] if path.parent.is_dir() else []

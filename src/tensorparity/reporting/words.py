@@ -167,6 +167,14 @@ def left_open(unconfirmed: Sequence[Told], hangs: Sequence[str], spared: Mapping
     return said
 
 
+def dear_rules_left_out(rules: Sequence[str]) -> str:
+    """What a run of a few functions did not do, and how to have it done."""
+    return (
+        f"left out, because they take a compiler seconds for each call: {wording.names(rules)}; "
+        f"--rule {','.join(rules)} runs them alone, and with --budget all rules are run"
+    )
+
+
 def first_reduce() -> str:
     """Above defects that nobody upstream could do anything with yet."""
     return "There was no time to reduce these, so that they have no script. Each command below makes one."

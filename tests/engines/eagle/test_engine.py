@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
@@ -9,10 +10,11 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from tensorparity.cli.equiv import command
 from tensorparity.core.arraytext import arrays_to_json
 from tensorparity.core.call import ApiCall, ArrayArg
 from tensorparity.core.case import Case, Counterpart
-from tensorparity.core.engine import Ask, Result
+from tensorparity.core.engine import Ask, Phased, Result
 from tensorparity.core.errors import UsageError
 from tensorparity.core.jsontext import Json
 from tensorparity.core.oracle import Setup
@@ -20,8 +22,9 @@ from tensorparity.core.outcome import Status
 from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.core.rule import RULES, Demands, demands_of
 from tensorparity.core.verdict import Judgement, Verdict
-from tensorparity.engines.eagle.engine import EagleEngine, counterparts
+from tensorparity.engines.eagle.engine import DEAR_SHARE, FUNCTIONS, EagleEngine, counterparts
 from tensorparity.engines.eagle.inputs import InputSource, listings, of_every_form
+from tensorparity.engines.eagle.names import check_names
 from tensorparity.engines.eagle.settings import EagleSettings
 from tensorparity.engines.eagle.tables import EagleTally, settings_of
 from tensorparity.targets.catalogue import traits_of
@@ -181,14 +184,107 @@ def test_inputs_inside_a_library_are_asked_for_as_they_are_needed() -> None:
             assert case.subject.api in known  # type: ignore[union-attr]
 
 
-def test_pairs_come_rule_by_rule_so_that_a_compiler_gets_them_together() -> None:
-    asks = run(engine(inputs=40, rules=["aot-eager", "strided", "jit-trace"]))
-    rules = [ask.case.counterpart.rule for ask in asks if ask.case.counterpart]
-    assert [rule for place, rule in enumerate(rules) if place == 0 or rules[place - 1] != rule] == [
-        "strided",
-        "jit-trace",
-        "aot-eager",
-    ]
+def test_a_round_is_sorted_by_rule_so_that_a_compiler_gets_together_what_is_compiled_in_one_way() -> None:
+    eagle = engine(inputs=40, rules=["aot-eager", "strided", "jit-trace"])
+    rounds = []
+    while asks := eagle.ask():
+        rounds.append([ask.case.counterpart.rule for ask in asks if ask.case.counterpart])
+        eagle.tell([told(ask) for ask in asks])
+    order = ("strided", "jit-trace", "aot-eager")
+    assert sum(map(len, rounds)) == 3 * 3 * 4
+    assert all(rules == sorted(rules, key=order.index) for rules in rounds)
+
+
+MANY = {**LISTED, "apis": [{**LISTED["apis"][0], "name": f"torch.f{place}"} for place in range(100)]}  # type: ignore[index, dict-item]
+
+
+def stream(eagle: EagleEngine, listed: Json, until: int) -> list[Ask]:
+    """The first cases of a sweep over what a library lists."""
+    found: list[Ask] = []
+    while len(found) < until and (asks := eagle.ask()):
+        found += asks
+        results = [told(ask) for ask in asks]
+        if asks[0].case.procedure.goal is Goal.APIS:
+            results = [replace(result, replies={"torch:eager": listed}) for result in results]
+        eagle.tell(results)
+    return found[:until]
+
+
+def test_a_sweep_meets_every_rule_and_many_functions_within_its_first_cases() -> None:
+    """Whichever rules the seed would have put last: a budget of a minute is over after some 300 cases."""
+    asks = [ask for ask in stream(engine(1, rules=[], inputs=400), MANY, 3000) if ask.case.counterpart]
+    whole, begun = rules_of(asks), rules_of(stream(engine(1, rules=[], inputs=400), MANY, 300))
+    apis = {getattr(ask.case.subject, "api", "") for ask in stream(engine(1, rules=[], inputs=400), MANY, 300)}
+    assert len(whole) > 60
+    assert begun == whole
+    assert len([api for api in apis if api.startswith("torch.f")]) >= 20
+
+
+def rules_of(asks: list[Ask]) -> set[str]:
+    return {ask.case.counterpart.rule for ask in asks if ask.case.counterpart}
+
+
+def test_what_takes_a_compiler_seconds_begins_when_its_time_has_come() -> None:
+    eagle = engine(inputs=400, rules=["strided", "inductor"])
+    assert isinstance(eagle, Phased)
+    assert dict(eagle.shares) == {FUNCTIONS: 0.85}
+    assert not eagle.end_phase()  # nothing is known yet that would come then
+    before = stream(eagle, MANY, 200)
+    assert not any(ask.case.counterpart and ask.case.counterpart.rule == "inductor" for ask in before)
+    assert eagle.end_phase()
+    assert not eagle.end_phase()
+    after = stream(eagle, MANY, 50)
+    assert {ask.case.counterpart.rule for ask in after if ask.case.counterpart} >= {"inductor"}
+    assert [ask.case.counterpart.rule for ask in after[:30]] == ["inductor"] * 30  # type: ignore[union-attr]
+    assert engine(rules=["strided"]).shares == {}
+
+
+def test_the_share_is_the_one_that_the_help_names() -> None:
+    (budget,) = (option for option in command.params if option.name == "budget")
+    assert f"the last {DEAR_SHARE:.0%} of its search".replace("%", " %") in str(getattr(budget, "help", ""))
+
+
+def test_what_costs_too_much_is_left_out_and_named() -> None:
+    eagle = engine(rules=[], inputs=10, dearest=2)
+    assert not {ask.case.counterpart.rule for ask in run(eagle) if ask.case.counterpart} & {"inductor"}
+    assert eagle.tables()["left_out"] == ["inductor", "inductor-captured"]
+    named = engine(rules=["inductor"], inputs=10, dearest=2)
+    assert {ask.case.counterpart.rule for ask in run(named) if ask.case.counterpart} == {"inductor"}
+    assert named.tables()["left_out"] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("torch.tanhh", "did you mean torch.tanh?"),
+        ("tanh", "did you mean torch.tanh?"),
+        ("numpy.nothing-like-it", "no public function of torch"),
+    ],
+)
+def test_a_name_that_no_library_has_is_refused_with_those_that_are_near(name: str, said: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(said)):
+        run(engine(apis=["torch.sin", name]))
+    assert not [ask for ask in run(engine(apis=["torch.nothing*"])) if ask.case.counterpart]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("torch.save", "torch.save is never called: touches files"), ("torch.tangens", "listed as torch.tanh")],
+)
+def test_a_name_that_is_never_called_or_is_another_ones_is_told_from_one_that_nobody_has(name: str, said: str) -> None:
+    tanh = {**LISTED["apis"][0], "aliases": ["torch.tangens"]}  # type: ignore[index, dict-item]
+    listing = {**LISTED, "apis": [tanh], "excluded": {"torch.save": "touches files"}}
+    with pytest.raises(UsageError, match=re.escape(said)):
+        check_names([name], {"torch.tanh"}, listings([listing]).values())
+
+
+def test_models_are_made_for_those_who_want_some() -> None:
+    (batches,) = EagleSettings(("batches-of-3",)).chosen()
+    wanting = {
+        wanted: EagleSettings(apis=wanted).concerns(batches)
+        for wanted in ((), ("torch.sin",), ("torch.sin", "torch.nn.Linear"), ("torch.*",), ("keras.Model",))
+    }
+    assert [wanted for wanted, does in wanting.items() if not does] == [("torch.sin",)]
 
 
 def test_functions_have_counterparts_by_name() -> None:

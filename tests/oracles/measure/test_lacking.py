@@ -39,6 +39,7 @@ NUMPY = "A KerasTensor cannot be used as input to a NumPy function"
         ("other-backends", "ValueError", "`num_segments` must be set when using the JAX backend", True),
         ("strided", "IndexError", "getitem index out of range", False),
         ("strided", "RuntimeError", "'exp' not implemented for 'Half'", True),
+        ("", "RuntimeError", "a leaf Variable that requires grad is being used in an in-place operation.", True),
     ],
 )
 def test_words_excuse_by_the_rule(rule: str, kind: str, message: str, lack: bool) -> None:

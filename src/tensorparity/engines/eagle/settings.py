@@ -15,7 +15,7 @@ from ...generators.equivalences.base import Equivalence, equivalence_of
 
 #: Values for one configuration of shape and parameters.
 VALUES = 10
-#: Rules of this cost are run only if they are asked for, or at the end on few configurations.
+#: Rules of this cost take a compiler seconds for each call: they are run at the end, on few configurations.
 COMPILED_BY_C = 3
 
 
@@ -30,6 +30,7 @@ class EagleSettings:
         derivatives: up to which order gradients are compared as well, where a rule speaks of them.
         models: names, or patterns of them, of the zoo's models that the rules about models are tried on.
         few: configurations for rules that a C++ compiler is needed for.
+        dearest: rules that cost more are left out unless ``rules`` names them.
     """
 
     rules: tuple[str, ...] = ()
@@ -37,6 +38,7 @@ class EagleSettings:
     inputs: int = 40
     derivatives: int = 2
     few: int = 1
+    dearest: int = COMPILED_BY_C
     models: tuple[str, ...] = ("lenet1", "simplernn", "transformer")
 
     @classmethod
@@ -68,7 +70,7 @@ class EagleSettings:
         """
         known_rules = [equivalence_of(name) for name in RULES.names()]
         if not self.rules:
-            kept = known_rules
+            kept = [rule for rule in known_rules if rule.cost <= self.dearest]
         else:
             kept = [rule for rule in known_rules if any(_is_meant(rule, wanted) for wanted in self.rules)]
             for wanted in self.rules:
@@ -77,8 +79,22 @@ class EagleSettings:
                     raise UsageError(f"unknown rule {wanted!r}{meant(wanted, RULES.names())}; {known}")
         return sorted(kept, key=lambda rule: (rule.cost, rule.name))
 
+    def left_out(self) -> list[Equivalence]:
+        """The rules that cost too much, where none are named."""
+        known_rules = [equivalence_of(name) for name in RULES.names()]
+        return [] if self.rules else [rule for rule in known_rules if rule.cost > self.dearest]
+
+    def concerns(self, rule: Equivalence) -> bool:
+        """Whether a rule may speak of any function that is wanted, as far as names tell."""
+        return not self.apis or any(not is_plain(name) or rule.applies(name) for name in self.apis)
+
     def wants(self, api: str) -> bool:
         return not self.apis or any(fnmatchcase(api, pattern) for pattern in self.apis)
+
+
+def is_plain(name: str) -> bool:
+    """Whether it is the name of one function, and no pattern."""
+    return not any(sign in name for sign in "*?[")
 
 
 def _is_meant(rule: Equivalence, wanted: str) -> bool:

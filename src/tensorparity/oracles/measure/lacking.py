@@ -17,7 +17,7 @@ _ANYWHERE = _pattern(
     r"could not run '?aten|no kernel|not registered|not currently support",
     r"does not have a deriv|is not differentiable|derivative for .* is not|has no gradient|double backward",
     r"gradient registry has no entry",
-    r"requires_grad|do not require grad|autograd\.Function",
+    r"requires_grad|do not require grad|autograd\.Function|leaf variable that requires grad",
     r"(?:when using|with|on|in|for) the \w+ backend",
 )
 #: Whoever traces a call knows no numbers, and says that it would need them.
