@@ -38,6 +38,6 @@ def shipped_cases(outcome: Outcome, listing: ApiListing) -> dict[str, list[Case]
 
 
 def _by_listed_name(call: ApiCall, listed: str) -> ApiCall:
-    """The same function by another path, as ``torch.nn.functional.relu`` is ``torch.relu``: one function, one finding."""
+    """The same function by another path, as ``torch.nn.functional.relu`` is ``torch.relu``: one has one finding."""
     same = call.api.rpartition(".")[-1] == listed.rpartition(".")[-1]
     return replace(call, api=listed) if same else call
