@@ -66,7 +66,7 @@ def test_what_has_been_trained_says_how_well(run: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["lenet6"], "no model 'lenet6' in the zoo; there are lenet1, lenet4"),
+        (["lenet6"], "no model 'lenet6' in the zoo (did you mean lenet5?); there are lenet1, lenet4"),
         (["inception-block"], "inception-block has no data to be trained on; it is compared with calibrated weights"),
         (["vgg16-cifar10"], "nothing is downloaded here, run keras.datasets.cifar10.load_data() once"),
         (["lstm-imdb"], "nothing is downloaded here, run keras.datasets.imdb.load_data() once"),

@@ -40,7 +40,7 @@ def test_the_odd_dtype_out_is_a_defect_though_its_numbers_are_right() -> None:
     errors = measured(outcome(A), outcome(B, Y.astype(np.float16)), outcome(C))
     (accusation,) = accuse([errors], KERAS)
     assert (accusation.kind, accusation.diagnosis.suspects) == (Kind.DTYPE, (B,))
-    assert sentences(accusation.diagnosis)[0] == f"{B} gives float16, most others float32"
+    assert sentences(accusation.diagnosis)[0] == f"{B} gives float16, most others give float32"
 
 
 def test_two_that_differ_are_disputed() -> None:

@@ -129,7 +129,14 @@ class Run:
         show(facts, self.output_format, self.quiet, self.out, report.name if report else "")
         if self.output_format == "text" and not self.quiet:
             _print_rest(facts, tables, store, report)
-        return exit_code(facts, self.fail_on, ended.broken or broken, asked=bool(self.targets))
+        broken = ended.broken or broken
+        return exit_code(facts, self.fail_on, broken, asked=bool(self.targets), none_wanted=_none_wanted())
+
+
+def _none_wanted() -> bool:
+    """No case was asked for: to see what would be opened, or to begin a campaign that is taken up later."""
+    given = click.get_current_context().params
+    return any(given.get(count) == 0 for count in ("cases", "models"))
 
 
 def _print_rest(

@@ -57,17 +57,19 @@ class FailOnOption(click.ParamType[FailOn]):
         return FailOn(tuple(dict.fromkeys((Class.DEFECT, *named))), UNDECIDED in extra, DIGITS in extra)
 
 
-def exit_code(facts: Facts, fail_on: FailOn, broken: bool, *, asked: bool = False) -> int:
+def exit_code(facts: Facts, fail_on: FailOn, broken: bool, *, asked: bool = False, none_wanted: bool = False) -> int:
     """What this run ends with.
 
     Args:
         broken: the command itself says that the run failed.
         asked: the user named the targets, so that one that ran nothing is a failure.
+        none_wanted: the user asked for no case, so that having judged none is none.
     """
     if _fails(facts, fail_on):
         return 1
     silent = asked and any(_never_ran(facts, target) for target in facts.targets)
-    return 3 if broken or silent or facts.interrupted or _judged_nothing(facts) else 0
+    idle = _judged_nothing(facts) and not none_wanted
+    return 3 if broken or silent or facts.interrupted or idle else 0
 
 
 def _judged_nothing(facts: Facts) -> bool:

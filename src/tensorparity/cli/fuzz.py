@@ -127,7 +127,7 @@ def command(
         models=count,
         stages=read_stages(stages),
         single_cases=read_single_cases(stages),
-        only_alone=() if run.targets or judge == MUFFIN else only_alone(),
+        only_alone=() if run.targets or voted else only_alone(),
         networks=networks,
         resume=run.resume,
         # Who asks for a number of networks waits until each defect has its script; a budget bounds that, too.

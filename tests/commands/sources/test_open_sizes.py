@@ -109,5 +109,5 @@ def test_where_none_fits_the_answer_is_one_line_with_the_option() -> None:
     message = str(refused.value)
     assert "\n" not in message
     assert "Concat: 8 and 9" in message
-    assert message.endswith("give them: --input image=SIZExSIZEx3")
+    assert message.endswith("choose them: --input image=SIZExSIZEx3")
     assert str(max(SIZES)) in message

@@ -335,7 +335,7 @@ class TestWhatIsNoModel:
 
     def test_missing_and_folder(self, tmp_path: Path) -> None:
         assert refusal(tmp_path / "no.onnx").startswith("no model at ")
-        assert "is a folder; expected an .onnx file" in refusal(tmp_path)
+        assert "is a folder; expected a .keras, .h5, .onnx or .pt2 file" in refusal(tmp_path)
 
     @pytest.mark.parametrize(
         ("model", "complaint"),
