@@ -54,13 +54,13 @@ def test_a_layer_that_is_wrong_in_the_file_blames_the_exporter(
     assert verdicts(examined) == {(A, B): Judgement.FAIL, (A, C): Judgement.FAIL, (B, C): Judgement.PASS}
 
 
-def test_outputs_that_only_the_file_gives_blame_the_exporter(
+def test_outputs_that_only_the_file_gives_blame_the_exporter_or_the_only_original(
     examine: Examine, fake_runner: Any, classifier: Model
 ) -> None:
     runner = fake_runner(files=files(classifier), whole={B: bump, C: bump})
     examined = examine(runner, exported(classifier))
     (suspicion,) = examined.suspicions
-    assert suspicion.diagnosis.suspects == ("exporter:some.exporter",)
+    assert suspicion.diagnosis.suspects == (A, "exporter:some.exporter")
     assert suspicion.diagnosis.node is None
     assert verdicts(examined)[(A, B)] is Judgement.FAIL
 

@@ -154,7 +154,7 @@ class TestExporters:
         case = FILE if layer else Case(FILE.subject, inputs={"x": X})
         suspicion, undecided = judge(case, self.outcomes(X, X + 1, X + 1, layer=layer), self.BY)
         assert suspicion is not None
-        assert (suspicion.diagnosis.suspects, undecided) == (("exporter:some.exporter",), "")
+        assert (suspicion.diagnosis.suspects, undecided) == ((JAX, "exporter:some.exporter"), "")
         assert judge(case, self.outcomes(X, X, X, layer=layer), self.BY) == (None, "")
 
     def test_a_runtime_alone_is_not_the_exporter(self) -> None:

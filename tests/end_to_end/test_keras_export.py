@@ -119,7 +119,8 @@ def test_a_layer_that_no_catalogue_knows_is_shown_by_the_file(tensorparity: Any,
     ended = tensorparity("compare", model, *TARGETS, *modules, "--trust", "--out", folder / "mine")
     assert ended.code == 1, ended.stderr
     (finding,) = ended.document["findings"]
-    assert (finding["suspects"], finding["node"]) == (["exporter:keras-tf2onnx"], "leaky#0")
+    # no reference says what the layer gives, so the only target that runs the original may be wrong as well
+    assert (finding["suspects"], finding["node"]) == (["keras:tensorflow", "exporter:keras-tf2onnx"], "leaky#0")
     assert any("shown by the model file" in line for line in finding["evidence"])
     path = folder / "mine" / finding["reproducer"]
     assert not path.read_text().startswith("# Not verified"), path.read_text()

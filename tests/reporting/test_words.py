@@ -158,6 +158,10 @@ class TestTitles:
                 "the gradient of keras.layers.CenterCrop gives wrong numbers on keras:torch",
             ),
             (finding(Kind.SHAPE, suspects=("exporter:keras.onnx",)), f"{CROP} is exported wrongly by keras.onnx"),
+            (
+                finding(Kind.INCONSISTENCY, suspects=("torch:eager", "exporter:torch.onnx")),
+                f"{CROP} is exported wrongly by torch.onnx, or wrong on torch:eager",
+            ),
             (finding(Kind.CRASH, api=None, parameters={}), "a model kills the process on keras:torch"),
         ],
     )
@@ -271,10 +275,11 @@ def test_under_which_settings_it_is_seen(tried: list[str], missing: list[str], n
     assert sentence(observed("settings", tried=tried, missing=missing, needed=needed)) == said
 
 
-@pytest.mark.parametrize(("originals", "doubted"), [(["torch:eager"], True), (["keras:jax", "keras:torch"], False)])
-def test_the_only_one_that_runs_the_original_may_be_wrong_itself(originals: list[str], doubted: bool) -> None:
-    seen = observed("exported-layer", **WHERE, runtimes=["onnxruntime", "openvino"], originals=originals)
-    assert ("torch:eager, or code of yours that it runs, may be wrong instead" in sentence(seen)) is doubted
+def test_an_original_that_nothing_shows_to_be_right() -> None:
+    said = sentence(observed("original-doubt", originals=["torch:eager"]))
+    assert "torch:eager, or code of yours that it runs, may be wrong as well as the exporter" in said
+    said = sentence(observed("original-doubt", originals=["torch:eager", "torch:compile"]))
+    assert "torch:eager and torch:compile, or code of yours that they run" in said
 
 
 def test_a_verb_goes_with_the_number_of_targets() -> None:

@@ -49,6 +49,7 @@ KEPT: Mapping[str, tuple[str, ...]] = {
     "exported-layer": ("layer", "op", "how", "runtimes", "originals"),
     "exported-output": ("output", "runtimes", "originals", "together", "apart"),
     "exporter-doubt": ("target", "exporter"),
+    "original-doubt": ("originals",),
     "no-layer-differs": (),
     "fused": ("target", "relative"),
     "stretch": ("layers", "checks"),

@@ -111,7 +111,9 @@ def title(told: Told, on: str = "", otherwise: str = "a model") -> str:
     what = (diagnosis.api or otherwise) + _with(diagnosis.parameters)
     exporters = [suspect.removeprefix(_EXPORTER) for suspect in suspects if suspect.startswith(_EXPORTER)]
     if exporters:
-        return f"{what} is exported wrongly by {wording.names(exporters)}"
+        others = [suspect for suspect in diagnosis.suspects if not suspect.startswith(_EXPORTER)]
+        doubt = f", or wrong on {wording.names(others)}" if others else ""
+        return f"{what} is exported wrongly by {wording.names(exporters)}{doubt}"
     if diagnosis.klass is Class.UNSUPPORTED:
         return f"{what} is not supported{_on(suspects, told.targets)}"
     if diagnosis.klass is Class.SPECIFICATION:
@@ -743,15 +745,17 @@ def _exported_layer(data: Data) -> str:
     runtimes, originals = " and ".join(data["runtimes"]), " and ".join(data["originals"])
     return (
         f"{where(data)}: {runtimes} agree with each other on the exported file, but not with {originals} "
-        f"on the original{_alone_on_the_original(data['originals'])}"
+        "on the original"
     )
 
 
-def _alone_on_the_original(originals: Sequence[str]) -> str:
+def _original_doubt(data: Data) -> str:
     """Two runtimes agree because the file is wrong, or because they are right: one original alone cannot tell."""
-    if len(originals) != 1:
-        return ""
-    return f"; nothing else runs the original, so {originals[0]}, or code of yours that it runs, may be wrong instead"
+    originals = " and ".join(data["originals"])
+    return (
+        f"no reference and no independent target says that the original is right: {originals}, or code of yours that "
+        f"{'it runs' if len(data['originals']) == 1 else 'they run'}, may be wrong as well as the exporter"
+    )
 
 
 def _exported_output(data: Data) -> str:
@@ -1053,6 +1057,7 @@ SENTENCES: Mapping[str, Callable[[Data], str]] = {
     "says": _says,
     "exported-layer": _exported_layer,
     "exported-output": _exported_output,
+    "original-doubt": _original_doubt,
     "exporter-doubt": _exporter_doubt,
     "no-layer-differs": _no_layer_differs,
     "fused": _fused_text,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from tensorparity.core.arrays import Array
 from tensorparity.core.graph import Node, Ref
-from tensorparity.core.outcome import Outcome, Status
+from tensorparity.core.outcome import Outcome, Status, Trace
 from tensorparity.oracles.measure.diagnose import accuse
 from tensorparity.oracles.measure.exporters import (
     accuse_exporters,
@@ -21,6 +22,7 @@ from tensorparity.oracles.measure.exporters import (
     outputs_apart,
     suspects_of_failure,
 )
+from tensorparity.oracles.measure.isolated_nodes import measure_node
 from tensorparity.oracles.measure.node_errors import NodeErrors
 from tensorparity.oracles.measure.votes import shared_code
 from tensorparity.reporting.words import sentence, sentences
@@ -38,13 +40,40 @@ def node_errors(*camps: str, judged_by: str = "vote", **errors: float) -> NodeEr
     return NodeErrors(node, known, dict(known), judged_by=judged_by, camps=groups)
 
 
-def test_two_runtimes_against_the_original_are_the_exporter() -> None:
-    for camps in (("eager", "ort ov"), ("eager compiled", "ort ov"), ("ov ort", "compiled eager")):
+def test_two_runtimes_against_two_that_run_the_original_are_the_exporter() -> None:
+    for camps in (("eager other", "ort ov"), ("ov ort", "other eager")):
         (accusation,) = accuse_exporters([node_errors(*camps)], FILES)
         assert accusation.diagnosis.suspects == ("exporter:torch.onnx",)
         assert accusation.diagnosis.node == "act#0"
         assert accusation.diagnosis.api == "torch.ops.aten.silu.default"
-        assert "agree with each other on the exported file" in sentences(accusation.diagnosis)[0]
+        (said,) = sentences(accusation.diagnosis)
+        assert "agree with each other on the exported file" in said
+
+
+def test_an_original_that_nothing_shows_to_be_right_is_a_suspect_as_well() -> None:
+    compiled = node_errors("torch:eager torch:compile", "ort ov")
+    shared = replace(compiled, implementations=shared_code(compiled.errors, TRAITS))  # one library
+    both = [(node_errors("eager", "ort ov"), ("eager",)), (shared, ("torch:eager", "torch:compile"))]
+    for errors, originals in both:
+        (accusation,) = accuse_exporters([errors], FILES)
+        assert accusation.diagnosis.suspects == (*originals, "exporter:torch.onnx")
+        assert "may be wrong as well as the exporter" in sentences(accusation.diagnosis)[1]
+
+
+def test_a_reference_shows_that_the_original_is_right() -> None:
+    far = {"ort": 1e6, "ov": 1e6}
+    (accusation,) = accuse_exporters([node_errors("eager", "ort ov", judged_by="reference", **far)], FILES)
+    assert accusation.diagnosis.suspects == ("exporter:torch.onnx",)
+    errors = node_errors("eager", "ort ov", judged_by="reference", eager=1e6, **far)
+    (accusation,) = accuse_exporters([errors], FILES)
+    assert accusation.diagnosis.suspects == ("eager", "exporter:torch.onnx")
+
+
+def test_nodes_whose_original_is_right_are_apart_from_others() -> None:
+    doubted = node_errors("eager", "ort ov")
+    shown = node_errors("eager", "ort ov", judged_by="reference", ort=1e6, ov=1e6)
+    found = [item.diagnosis.suspects for item in accuse_exporters([doubted, shown], FILES)]
+    assert found == [("eager", "exporter:torch.onnx"), ("exporter:torch.onnx",)]
 
 
 @pytest.mark.parametrize(
@@ -123,7 +152,10 @@ def test_outputs_that_runtimes_agree_on_against_the_original(outcomes: Callable[
         ("ort", "ov"),
         ("eager",),
     )
-    assert apart.diagnosis(0.01).suspects == ("exporter:torch.onnx",)
+    assert apart.diagnosis(0.01).suspects == ("eager", "exporter:torch.onnx")
+    both = outputs_apart(outcomes(eager=1.0, other=1.0, ort=1.5, ov=1.5001), FILES, difference, 0.01, traits=TRAITS)
+    assert both is not None
+    assert both.diagnosis(0.01).suspects == ("exporter:torch.onnx",)
 
 
 @pytest.mark.parametrize(
@@ -155,3 +187,47 @@ def test_a_file_that_no_two_runtimes_complete_is_the_exporters_fault() -> None:
 def test_doubts_are_about_runtimes_of_exported_files_only() -> None:
     assert doubts_about("eager", FILES) == ()
     assert "exported by torch.onnx" in sentence(doubts_about("ort", FILES)[0])
+
+
+# The catalogue as the arbiter of a torch program's node
+
+X = np.linspace(-2.0, 2.0, 12, dtype=np.float32).reshape(3, 4)
+
+
+def silu(x: Array, slope: float = 1.0) -> Array:
+    return np.asarray(x / (1.0 + np.exp(-np.float32(slope) * x)), np.float32)
+
+
+def measured(op: str, **answers: Array) -> NodeErrors:
+    node = Node("act", f"torch.ops.aten.{op}.default", (Ref("x"),))
+    outcomes = {
+        target: Outcome(target, Status.COMPLETED, trace=Trace(nodes={"act#0": value}))
+        for target, value in answers.items()
+    }
+    return measure_node(node, [X], {}, outcomes, TRAITS)
+
+
+def test_the_catalogue_convicts_the_original_of_a_known_operator() -> None:
+    errors = measured("silu", eager=silu(X, 0.9), ort=silu(X), ov=silu(X))
+    assert errors.judged_by == "reference"
+    assert not accuse_exporters([errors], FILES)
+    (accusation,) = accuse([errors], {})
+    assert accusation.diagnosis.suspects == ("eager",)
+
+
+def test_the_catalogue_clears_the_original_of_a_known_operator() -> None:
+    errors = measured("silu", eager=silu(X), ort=silu(X, 0.9), ov=silu(X, 0.9))
+    (accusation,) = accuse_exporters([errors], FILES)
+    assert accusation.diagnosis.suspects == ("exporter:torch.onnx",)
+
+
+def test_where_no_target_agrees_with_the_catalogue_it_decides_nothing() -> None:
+    errors = measured("silu", eager=silu(X, 0.8), ort=silu(X, 0.9), ov=silu(X, 0.9))
+    assert errors.judged_by != "reference"
+    (accusation,) = accuse_exporters([errors], FILES)
+    assert accusation.diagnosis.suspects == ("eager", "exporter:torch.onnx")
+
+
+def test_targets_that_agree_are_not_held_against_the_catalogue() -> None:
+    alike = silu(X, 0.9)
+    assert measured("silu", eager=alike, ort=alike, ov=alike).judged_by != "reference"

@@ -1,8 +1,9 @@
 """Is it the exporter? Two runtimes that run the same exported file agree with each other, not with the original.
 
 A runtime that is given an exported file may be wrong itself, or the file may be. Two independent runtimes
-do not make the same mistake, so where they agree and the original does not, whoever wrote the file is
-wrong. With a single runtime nobody can tell.
+do not make the same mistake, so where they agree and the original does not, the original is wrong or whoever wrote the
+file is. The exporter alone is accused where the original is shown to be right: by a reference, or by a second
+implementation that runs the original and agrees. Else both are suspects. With a single runtime nobody can tell.
 """
 
 from __future__ import annotations
@@ -59,6 +60,16 @@ def is_settled_by_exporter(errors: NodeErrors, exporters: Mapping[str, str]) -> 
     return at_border and (_runtimes(errors, exporters) > 1 or errors.judged_by != "reference")
 
 
+def _is_original_right(errors: NodeErrors, originals: Sequence[str]) -> bool:
+    """Two implementations do not make the same mistake; one alone needs a reference."""
+    by_reference = errors.judged_by == "reference" and _right(errors, frozenset(originals))
+    return by_reference or errors.votes(originals) > 1
+
+
+def _suspects(exporter: str, originals: Sequence[str], are_right: bool) -> tuple[str, ...]:
+    return (PREFIX + exporter,) if are_right else (*originals, PREFIX + exporter)
+
+
 def suspects_of_failure(
     target: str, failed: Collection[str], completed: Collection[str], exporters: Mapping[str, str], traits: Traits
 ) -> tuple[str, ...]:
@@ -88,32 +99,46 @@ def doubt(accusation: Accusation, exporters: Mapping[str, str]) -> Accusation:
 
 
 def accuse_exporters(measured: Sequence[NodeErrors], exporters: Mapping[str, str]) -> list[Accusation]:
-    """One accusation per exporter and layer type, in the order of the graph."""
-    groups: dict[tuple[str, str], list[NodeErrors]] = {}
+    """One accusation per exporter and layer type, in the order of the graph; whose original is right apart."""
+    groups: dict[tuple[str, str, bool], list[NodeErrors]] = {}
     for errors in measured:
         name = exporter_at_border(errors, exporters)
         if name is not None and _runtimes(errors, exporters) > 1:
-            groups.setdefault((errors.node.op, name), []).append(errors)
-    return [_accusation(name, nodes, exporters) for (_, name), nodes in groups.items()]
+            right = _is_original_right(errors, _originals(errors, exporters))
+            groups.setdefault((errors.node.op, name, right), []).append(errors)
+    return [_accusation(name, nodes, exporters, right) for (_, name, right), nodes in groups.items()]
 
 
-def _accusation(name: str, nodes: list[NodeErrors], exporters: Mapping[str, str]) -> Accusation:
+def _originals(errors: NodeErrors, exporters: Mapping[str, str]) -> list[str]:
+    return [target for target in errors.errors if target not in exporters]
+
+
+def _accusation(name: str, nodes: list[NodeErrors], exporters: Mapping[str, str], right: bool) -> Accusation:
     first = nodes[0]
     runtimes = [target for target in first.errors if target in exporters]
-    others = [target for target in first.errors if target not in exporters]
+    others = _originals(first, exporters)
     layer, op = first.node.layer, first.node.op
     evidence = [
         observed("exported-layer", layer=layer, op=op, how="forward", runtimes=runtimes, originals=others),
+        *_doubted(others, right),
     ]
     if len(nodes) > 1:
         evidence.append(observed("affected", count=len(nodes), op=op, layer=layer))
-    accusation = accusation_of(Class.DEFECT, (PREFIX + name,), nodes)
+    accusation = accusation_of(Class.DEFECT, _suspects(name, others, right), nodes)
     return replace(accusation, diagnosis=replace(accusation.diagnosis, evidence=tuple(evidence)))
+
+
+def _doubted(originals: Sequence[str], are_right: bool) -> list[Evidence]:
+    return [] if are_right else [observed("original-doubt", originals=list(originals))]
 
 
 @dataclass(frozen=True, slots=True)
 class OutputsApart:
-    """An output on which the runtimes agree and the original does not."""
+    """An output on which the runtimes agree and the original does not.
+
+    Args:
+        alone: the original is run by one implementation, so nothing shows that it is right.
+    """
 
     output: str
     exporter: str
@@ -121,6 +146,7 @@ class OutputsApart:
     originals: tuple[str, ...]
     apart: float
     together: float
+    alone: bool = False
 
     def diagnosis(self, threshold: float) -> Diagnosis:
         evidence = (
@@ -132,11 +158,12 @@ class OutputsApart:
                 together=self.together,
                 apart=self.apart,
             ),
+            *_doubted(self.originals, not self.alone),
             observed("no-layer-differs"),
         )
         return Diagnosis(
             Class.DEFECT,
-            (PREFIX + self.exporter,),
+            _suspects(self.exporter, self.originals, not self.alone),
             evidence=evidence,
             measure=Measure("relative", self.apart),
             threshold=threshold,
@@ -169,5 +196,6 @@ def outputs_apart(
             together = max(difference(done[runtimes[0]][output], done[t][output]) for t in runtimes[1:])
             apart = min(difference(done[a][output], done[b][output]) for a in originals for b in runtimes)
             if together <= threshold and apart > max(threshold, _CLOSER * together):
-                return OutputsApart(output, name, runtimes, originals, apart, together)
+                alone = len(traits.implementations(originals)) < 2
+                return OutputsApart(output, name, runtimes, originals, apart, together, alone)
     return None

@@ -89,8 +89,9 @@ def _stopped_reduction(case: Case, why: str, began: float) -> Reduction:
 
 
 def _alike(found: Suspicion, wanted: Suspicion) -> bool:
-    same = found.diagnosis.suspects == wanted.diagnosis.suspects and found.diagnosis.klass is Class.DEFECT
-    return same and (wanted.diagnosis.api is None or found.diagnosis.api == wanted.diagnosis.api)
+    suspects = set(found.diagnosis.suspects)  # alone, the layer may have a reference that clears the original
+    same = suspects <= set(wanted.diagnosis.suspects) and exporter_of(found) and found.diagnosis.klass is Class.DEFECT
+    return bool(same) and (wanted.diagnosis.api is None or found.diagnosis.api == wanted.diagnosis.api)
 
 
 def layer_case(local: LocalRunner, suspicion: Suspicion, traits: Traits) -> Case | str:

@@ -70,7 +70,7 @@ _ALONE = (CaseKind.LAYER, CaseKind.TRAINED_LAYER, CaseKind.REPLAYED)
 #: Evidence about how and where a defect was met; all other is about numbers, and those of the smallest case count.
 _OF_THE_RUN = frozenset(
     ["affected", "descended", "exported-layer", "exporter-doubt", "fused", "layers-unknown", "no-layer-differs"]
-    + ["not-again"]
+    + ["not-again", "original-doubt"]
     + ["passed-on"]
     + ["paper-parts", "paper-vote", "right-before-saving", "rounding-carried", "sometimes", "stretch", "two-answers"]
 )
