@@ -29,6 +29,7 @@ from ...core.jsontext import Json
 from ...core.procedure import Goal, Mode, Procedure, Recipe
 from ...operators.catalogue import has_layer, layer
 from ...operators.functions.native import case_operator
+from ...operators.functions.recognised import odd_arguments
 
 #: Doing nothing, by the catalogue's name.
 IDENTITY = "Identity"
@@ -58,7 +59,7 @@ def sort_key(case: Case) -> SortKey:
         sum(_acting_nodes(subject) for subject in sides),
         sum(_nodes(subject) for subject in sides),
         sum(_procedure(side.procedure) for side in case.sides()),
-        sum(_odd_parameters(subject) for subject in sides) + _recipes(case.procedure),
+        sum(_odd_parameters(side) for side in case.sides()) + _recipes(case.procedure),
         elements(case),
         sum(_size(subject) for subject in sides),
         sum(_DTYPES.get(dtype_name(array), _ODD_DTYPE) for array in case.arrays().values()),
@@ -119,11 +120,13 @@ def _recipe(recipe: Recipe, plainest: str) -> int:
     return (recipe.name != plainest) + len(recipe.params)
 
 
-def _odd_parameters(subject: Subject) -> int:
+def _odd_parameters(side: Case) -> int:
+    """Of a call, also how many of its arguments are not what the function's declaration has by default."""
+    subject = side.subject
     if isinstance(subject, LayerGraph):
         return sum(len(odd_parameters(node)) for node in subject.nodes)
     if isinstance(subject, ApiCall):
-        return len(subject.kwargs) + len(subject.args)
+        return len(subject.kwargs) + len(subject.args) + len(odd_arguments(side))
     return 0
 
 
