@@ -220,11 +220,11 @@ class TestNativeCalls:
         call = ApiCall(API, (ArrayArg("a0"), TupleArg((size, size))), {"stride": TupleArg((stride, stride))})
         return Case(call, Procedure(goal=Goal.CALL), {"a0": x})
 
-    def reduced(self, case: Case, when: When = always) -> Suspicion:
+    def reduced(self, case: Case, when: When = always, needs: tuple[str, ...] = ()) -> Suspicion:
         examine = examiner(Pooling(when))
         (examined,) = examine.examine([Ask(case, (NATIVE,), (FUNCTION,))])
         (suspicion,) = examined.judged.suspicions
-        found = reduce_suspicion(examine, replace(suspicion, oracle=FUNCTION), ReductionBudget()).suspicion
+        found = reduce_suspicion(examine, replace(suspicion, oracle=FUNCTION, needs=needs), ReductionBudget()).suspicion
         assert found is not None
         return replace(found, reduced=True)
 
@@ -236,6 +236,12 @@ class TestNativeCalls:
         assert call.args[1] == TupleArg((2, 2))
         assert dict(call.kwargs) == {"stride": TupleArg((2, 2))}
         assert trigger_of(found) == Trigger({}, ())
+
+    def test_stay_where_the_layer_above_needs_them(self) -> None:
+        found = self.reduced(self.call(3, 1), needs=("stride",))
+        assert isinstance(found.case.subject, ApiCall)
+        assert dict(found.case.subject.kwargs) == {"stride": TupleArg((1, 1))}
+        assert trigger_of(found) == Trigger({"strides": 1}, ())
 
     def test_stay_where_they_set_it_off(self) -> None:
         narrow = self.reduced(self.call(3, 1), lambda size, stride: stride == 1)
