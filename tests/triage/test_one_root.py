@@ -172,6 +172,14 @@ def test_it_takes_one_reduction(order: Sequence[Case]) -> None:
     assert preparation.explanations.refuted == 0
 
 
+def test_what_there_was_no_time_to_reduce_is_merged_in_the_end() -> None:
+    runner = Recording()
+    (first,), preparation = prepared(runner, ALL_SORTS[:1])
+    late = [replace(suspicion, reduced=False) for suspicion in suspected(runner, ALL_SORTS[1:])]
+    merged = preparation.explanations.merged(late)
+    assert merged == dict.fromkeys([suspicion.signature for suspicion in late], first.suspicion.signature)
+
+
 def test_two_roots_with_two_triggers_stay_two() -> None:
     cases = [pooling(pool_size=3, strides=2), pooling(strides=1), pooling((7, 7, 1), pool_size=3, strides=2)]
     items, preparation = prepared(Recording(lambda size, stride: size == 3 or (size == 2 and stride == 1)), cases)
