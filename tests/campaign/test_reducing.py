@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,6 +29,7 @@ from tensorparity.reporting.words import sentences
 from tensorparity.targets.catalogue import traits_of
 from tensorparity.triage.confirm import two_answers, unsteady
 from tensorparity.triage.examine import Examined, Examiner
+from tensorparity.triage.explanations import Explanations
 from tensorparity.triage.reduction.preparation import (
     Preparation,
     Prepared,
@@ -396,8 +398,8 @@ class TestFiling:
         ids = [make_finding(suspicion, "muffin", {}, "keras.layers.Dense").id for suspicion in suspicions]
         assert ids[0] == ids[1] != ids[2], "two even numbers are one finding, an odd one another"
         prepared = preparing(runner, ReducingSettings(scripts=False)).prepare(suspicions)
-        assert [item.reduction is not None for item in prepared] == [True, False, True]
-        assert len({item.suspicion.signature for item in prepared}) == 1
+        assert [item.reduction is not None for item in prepared] == [True, False, False]
+        assert len({item.explained_by or item.suspicion.signature for item in prepared}) == 1
 
     def test_the_script_of_the_first_sighting_stays(self, runner: Any, chain: Case) -> None:
         item = self.prepared(runner, chain)
@@ -415,12 +417,24 @@ class TestFiling:
 
 class TestSeveralAtATime:
     def suspicions(self, fake_runner: Any) -> tuple[Any, list[Suspicion]]:
-        runner = fake_runner(targets=TARGETS, planted={TORCH: {"Dense": wrong}})
+        """Of six layers, of which none says anything about another."""
+        ops = ("ReLU", "ELU", "LeakyReLU", "Softmax", "Flatten", "LayerNormalization")
+        return self.of_layers(fake_runner, [(op, {}) for op in ops])
+
+    def sightings(self, fake_runner: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, list[Suspicion]]:
+        """Six of one layer, none of which is explained."""
+        monkeypatch.setattr(Explanations, "of", lambda self, suspicions: [])
+        activations = ("relu", "tanh", "sigmoid", "elu", "softplus", "selu")
+        return self.of_layers(fake_runner, [("Dense", {"units": 3, "activation": name}) for name in activations])
+
+    def of_layers(self, fake_runner: Any, layers: Sequence[tuple[str, dict[str, Any]]]) -> tuple[Any, list[Suspicion]]:
+        runner = fake_runner(targets=TARGETS, planted={TORCH: {op: wrong for op, _ in layers}})
         found: list[Suspicion] = []
-        for index, activation in enumerate(("relu", "tanh", "sigmoid", "elu", "softplus", "selu")):
+        for index, (op, params) in enumerate(layers):
             build = GraphBuilder()
-            x = build.add("Dense", build.input("x", (4,)), name=f"d{index}", units=3, activation=activation)
+            x = build.add(op, build.input("x", (4,)), name=f"d{index}", **params)
             found += examine_case(runner, case_of(build.build(x)), TARGETS)[0].suspicions
+        assert len(found) == len(layers)
         return runner, found
 
     def test_they_come_back_in_their_order(self, fake_runner: Any) -> None:
@@ -430,7 +444,7 @@ class TestSeveralAtATime:
         assert all(item.reduction is not None for item in prepared)
 
     def test_all_are_reduced_before_any_is_finished(self, fake_runner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-        runner, suspicions = self.suspicions(fake_runner)
+        runner, suspicions = self.sightings(fake_runner, monkeypatch)
         preparation, done = preparing(runner, ReducingSettings(scripts=False)), []
         finish = "tensorparity.triage.reduction.preparation.finish_one"
         monkeypatch.setattr(finish, lambda local, examiner, item, *_: done.append(item) or replace(item, open=False))

@@ -6,7 +6,11 @@ suspicion that ends in the same way and holds the same trigger is tried twice, i
 * *necessary*: with the trigger alone taken away, nothing fails any more, anywhere;
 * *sufficient*: with everything else at its default and plain numbers, it fails with the same key.
 
-Where both hold, the trigger is what is wrong with it, and it need not be reduced. Replacing the layer would prove
+Where both hold, the trigger is what is wrong with it, and it need not be reduced. A *bare* defect has no trigger: its
+layer or function fails with everything at its default and plain numbers. There is nothing to take away, so that the
+second check alone decides, of sightings with the very same key: it is the case that reduction would come to.
+
+Replacing the layer would prove
 nothing: every defect of a layer goes away with the layer. For the same reason, the trigger of one layer explains
 another layer only where they must share the code that is wrong: they differ in their dimensions alone, they raise the
 same exception in the same words, the trigger names a function (an activation), or the catalogue says which code reads
@@ -35,12 +39,13 @@ from ..core.signature import policy_parameter, value_class
 from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement
 from ..operators.catalogue import has_layer, layer
+from ..operators.functions.recognised import odd_arguments, recognised, with_defaults
 from ..operators.losses.catalogue import LOSSES
 from ..operators.optimizers.catalogue import OPTIMIZERS
 from ..operators.shared_code import SharedCode
 from ..operators.spec import Parameter
 from ..oracles.kinds import particular_oracle
-from ..oracles.measure.editing import graph_inputs, graph_of, refit, with_arrays, with_params
+from ..oracles.measure.editing import graph_inputs, graph_of, refit_grown, with_arrays, with_params
 from ..oracles.measure.features import features
 from .examine import Examiner
 from .reduction.calls import holds_array
@@ -105,7 +110,7 @@ def trigger_of(suspicion: Suspicion) -> Trigger | None:
         return None
     special = features(case, suspicion.stage)
     if isinstance(case.subject, ApiCall):
-        return Trigger({k: v for k, v in suspicion.diagnosis.parameters.items() if k in case.subject.kwargs}, special)
+        return Trigger(_arguments_that_matter(suspicion, case.subject), special)
     policy = policy_parameter(case.procedure.dtype)
     if place := _recipe_of(suspicion):
         return Trigger({**_optional(case, place), **policy}, special, place)
@@ -114,6 +119,19 @@ def trigger_of(suspicion: Suspicion) -> Trigger | None:
         return None
     words = {name: value for name, value in node.params.items() if _is_required_word(node, name, value)}
     return Trigger({**odd_parameters(node), **words, **policy}, special)
+
+
+def _arguments_that_matter(suspicion: Suspicion, call: ApiCall) -> dict[str, Json]:
+    """Of a function that is a declared operator, in the operator's words: what repeats a default does not matter."""
+    if recognised(suspicion.case) is not None:
+        return odd_arguments(suspicion.case)
+    return {name: value for name, value in suspicion.diagnosis.parameters.items() if name in call.kwargs}
+
+
+def _is_all_at_default(suspicion: Suspicion) -> bool:
+    """Whether a defect without a trigger has nothing else, either: what no declaration knows may be the reason."""
+    call = suspicion.case.subject
+    return not isinstance(call, ApiCall) or recognised(suspicion.case) is not None or not _plain_arguments(call)
 
 
 def _recipe_of(suspicion: Suspicion) -> str:
@@ -165,8 +183,10 @@ def may_explain(reduced: Suspicion, suspicion: Suspicion) -> bool:
     if not (_is_steady(reduced) and _is_steady(suspicion)) or _ending(reduced) != _ending(suspicion):
         return False
     trigger, held = trigger_of(reduced), trigger_of(suspicion)
-    if not trigger or held is None or not trigger.within(held):
+    if trigger is None or held is None or not trigger.within(held):
         return False
+    if not trigger:
+        return reduced.key == suspicion.key and _is_all_at_default(reduced)
     if suspicion.exception or trigger.names_a_function or _family(reduced) == _family(suspicion):
         return True
     return not trigger.features and any(
@@ -193,6 +213,11 @@ def are_apart(one: Suspicion, other: Suspicion) -> bool:
     return first is None or second is None or not first.meets(second)
 
 
+def may_be_bare(one: Suspicion, other: Suspicion) -> bool:
+    """Whether one of two could explain the other without any trigger."""
+    return one.key == other.key and _ending(one) == _ending(other) and _is_steady(one) and _is_steady(other)
+
+
 def _is_steady(suspicion: Suspicion) -> bool:
     diagnosis = suspicion.diagnosis
     return diagnosis.klass is Class.DEFECT and suspicion.kind not in DEADLY and not diagnosis.wavering
@@ -212,13 +237,19 @@ def without_trigger(case: Case, trigger: Trigger) -> Case | None:
     if changed is None:
         return None
     if isinstance(case.subject, ApiCall):
-        kwargs = {name: value for name, value in case.subject.kwargs.items() if name not in trigger.parameters}
-        return replace(changed, subject=replace(case.subject, kwargs=kwargs))
+        return _call_without(changed, case.subject, trigger.parameters)
     if _POLICY in trigger.parameters:
         changed = replace(changed, procedure=replace(changed.procedure, dtype=None))
     if trigger.recipe:
         return _with_recipe(changed, trigger.recipe, trigger.parameters)
     return _with_parameters(changed, {name: None for name in trigger.parameters if name != _POLICY})
+
+
+def _call_without(case: Case, call: ApiCall, names: Collection[str]) -> Case | None:
+    """A declared operator's parameters go to their default, all other arguments are left out."""
+    if recognised(case) is not None:
+        return with_defaults(case, names)
+    return replace(case, subject=replace(call, kwargs={n: v for n, v in call.kwargs.items() if n not in names}))
 
 
 def trigger_alone(case: Case, trigger: Trigger, required: Collection[str] = ()) -> Case | None:
@@ -228,7 +259,7 @@ def trigger_alone(case: Case, trigger: Trigger, required: Collection[str] = ()) 
         required: arguments of a call that it cannot be without.
     """
     if isinstance(case.subject, ApiCall):
-        return _call_alone(case, case.subject, {*trigger.parameters, *required}, plain=not trigger.features)
+        return _call_alone(case, case.subject, trigger, required)
     if _POLICY not in trigger.parameters:
         case = replace(case, procedure=replace(case.procedure, dtype=None))
     if trigger.recipe:
@@ -247,11 +278,18 @@ def _with_plain_values(case: Case, trigger: Trigger) -> Case | None:
     return plain_values(case, ("weights",) if kept else ("inputs", "weights"))
 
 
-def _call_alone(case: Case, call: ApiCall, kept: Collection[str], *, plain: bool) -> Case | None:
+def _call_alone(case: Case, call: ApiCall, trigger: Trigger, required: Collection[str]) -> Case | None:
     """Arrays are arguments like the numbers, but no parameters: they stay."""
+    kept = {*trigger.parameters, *required}
     kwargs = {name: value for name, value in call.kwargs.items() if name in kept or holds_array(value)}
-    bare = replace(case, subject=replace(call, kwargs=kwargs))
-    return plain_values(bare, ("inputs",)) if plain else bare
+    bare: Case | None = replace(case, subject=replace(call, kwargs=kwargs))
+    if bare is not None and (odd := odd_arguments(bare)):
+        bare = with_defaults(bare, [name for name in odd if name not in trigger.parameters])
+    return bare if bare is None or trigger.features else plain_values(bare, ("inputs",))
+
+
+def _plain_arguments(call: ApiCall) -> list[Json]:
+    return [value for value in (*call.args, *call.kwargs.values()) if not holds_array(value)]
 
 
 def _with_parameters(case: Case, names: Mapping[str, None]) -> Case | None:
@@ -270,7 +308,7 @@ def _with_parameters(case: Case, names: Mapping[str, None]) -> Case | None:
                 return None
             params[name] = other
     changed: LayerGraph = with_params(graph, node, params, call_params)
-    return refit(case, changed, graph_inputs(case))
+    return refit_grown(case, changed, graph_inputs(case))
 
 
 def _with_plain_numbers(case: Case, special: Sequence[str]) -> Case | None:
@@ -301,17 +339,29 @@ def _plain_array(array: Array, special: Sequence[str]) -> Array:
 
 @dataclass(frozen=True)
 class _Question:
-    """A suspicion, the defect that may explain it, and the two cases that tell."""
+    """A suspicion, the defect that may explain it, and the cases that tell.
+
+    Args:
+        necessary: None where there is no trigger to take away.
+    """
 
     suspicion: Suspicion
     reduced: Suspicion
-    necessary: Case
     sufficient: Case
+    necessary: Case | None
 
     def asks(self) -> list[Ask]:
         oracle = particular_oracle(self.suspicion)
         named = (oracle,) if oracle else ()
-        return [Ask(case, self.suspicion.targets, named) for case in (self.necessary, self.sufficient)]
+        cases = (self.sufficient, self.necessary)
+        return [Ask(case, self.suspicion.targets, named) for case in cases if case is not None]
+
+    def holds(self, sufficient: Judged, necessary: Judged | None = None) -> bool:
+        """Whether the answers say that it is another sighting."""
+        if necessary is not None and not _is_quiet(necessary):
+            return False
+        again = sufficient.of_key(self.suspicion.key)
+        return again is not None and again.message == self.suspicion.message
 
 
 def explain(
@@ -333,8 +383,7 @@ def explain(
     explained: dict[int, Suspicion] = {}
     for place, asked in questions.items():
         for question in asked:
-            necessary, sufficient = next(answers).judged, next(answers).judged
-            if _is_quiet(necessary) and sufficient.of_key(question.suspicion.key) is not None:
+            if question.holds(*[next(answers).judged for _ in question.asks()]):
                 explained.setdefault(place, question.reduced)
     return explained
 
@@ -344,11 +393,13 @@ def _question(suspicion: Suspicion, reduced: Suspicion) -> _Question | None:
         return None
     trigger = trigger_of(reduced)
     assert trigger is not None
-    necessary = without_trigger(suspicion.case, trigger)
     sufficient = trigger_alone(suspicion.case, trigger, _arguments(reduced.case))
-    if necessary is None or sufficient is None or necessary.digest == suspicion.case.digest:
+    if sufficient is None or not trigger:
+        return _Question(suspicion, reduced, sufficient, None) if sufficient is not None else None
+    necessary = without_trigger(suspicion.case, trigger)
+    if necessary is None or necessary.digest == suspicion.case.digest:
         return None
-    return _Question(suspicion, reduced, necessary, sufficient)
+    return _Question(suspicion, reduced, sufficient, necessary)
 
 
 def _arguments(case: Case) -> tuple[str, ...]:

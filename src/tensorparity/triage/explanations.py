@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from ..core.signature import canonical_cluster
+from ..core.signature import Key, canonical_cluster
 from ..core.suspicion import Suspicion
 from ..core.traits import Traits
 from .examine import Examiner
-from .explained_by import are_apart, explain, trigger_of
+from .explained_by import are_apart, explain, may_be_bare, trigger_of
 from .known_differences import KnownDifference
 
 #: One in so many of the explained is reduced in full all the same, to see whether the explanation holds.
@@ -150,11 +150,17 @@ def _identity(suspicion: Suspicion) -> tuple[str, str]:
     return suspicion.case.digest, suspicion.signature
 
 
-def first_apart(suspicions: Sequence[Suspicion]) -> list[Suspicion]:
-    """The first of them, and each that could neither explain nor be explained by those taken before."""
+def first_apart(suspicions: Sequence[Suspicion], tried: Collection[Key] = ()) -> list[Suspicion]:
+    """The first of them, and each that could neither explain nor be explained by those taken before.
+
+    Args:
+        tried: keys of which one was reduced. Of any other the first goes ahead: if it turns out to have no trigger,
+            it may explain all.
+    """
     taken: list[Suspicion] = []
     for suspicion in suspicions:
-        if all(are_apart(suspicion, other) for other in taken):
+        ahead = [] if suspicion.key in tried else [other for other in taken if may_be_bare(suspicion, other)]
+        if not ahead and all(are_apart(suspicion, other) for other in taken):
             taken.append(suspicion)
     return taken
 

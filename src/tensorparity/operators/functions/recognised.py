@@ -8,8 +8,8 @@ by default; a call that no declaration gives is no operator.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -69,6 +69,54 @@ def recognised(case: Case) -> Recognised | None:
     whole = next((one for one in found if not one.added), None)
     # where declarations add different constants, nobody says which of them the function has by default
     return whole or (found[0] if len({one.added for one in found}) == 1 else None)
+
+
+def odd_arguments(case: Case) -> dict[str, Json]:
+    """Of a call that is an operator, the parameters that are not at their default, in the operator's words."""
+    found = recognised(case)
+    return dict(found.params) if found is not None else {}
+
+
+def with_defaults(case: Case, names: Collection[str]) -> Case | None:
+    """The case with these parameters of the operator that its call is at their default; None where it is none."""
+    found, call = recognised(case), case.subject
+    if found is None or not isinstance(call, ApiCall):
+        return None
+    kept = {name: value for name, value in found.params.items() if name not in names}
+    sizes = _sizes(found.operator, found.operands)
+    bound = _bound(found.operator, call.api.partition(".")[0], found.operator.complete(kept), sizes)
+    rewritten = _rewritten(call, bound) if bound is not None else None
+    changed = replace(case, subject=rewritten) if rewritten is not None else case
+    return changed if odd_arguments(changed) == kept else None
+
+
+def _rewritten(call: ApiCall, bound: Call) -> ApiCall | None:
+    """The same arguments with the values of a declaration; None where it does not give all of them."""
+    loose = iter([value for value in bound.args if not isinstance(value, Tensor)])
+
+    def value(given: Any, name: str = "") -> Any:
+        if isinstance(given, ArrayArg):
+            return given
+        return _formed_like(given, bound.kwargs[name] if name in bound.kwargs else next(loose))
+
+    try:
+        args = tuple([value(given) for given in call.args])
+        return replace(call, args=args, kwargs={name: value(given, name) for name, given in call.kwargs.items()})
+    except (StopIteration, TypeError):
+        return None
+
+
+def _formed_like(given: Any, declared: Any) -> Any:
+    """A declared value as the call has its own: one number, or as many alike."""
+    if _equal(declared, given):
+        return given
+    if isinstance(declared, (Tensor, Call, np.ndarray)):
+        raise TypeError("an array is no plain argument")
+    if not isinstance(given, (TupleArg, list, tuple)):
+        return declared
+    own = given.items if isinstance(given, TupleArg) else given
+    items = list(declared) if isinstance(declared, (list, tuple)) else [declared] * len(own)
+    return TupleArg(tuple(items)) if isinstance(given, TupleArg) else items
 
 
 def _candidates(library: str, api: str) -> list[Operator]:

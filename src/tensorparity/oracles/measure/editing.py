@@ -22,6 +22,9 @@ from ...operators.catalogue import has_layer, layer
 from ...operators.reference.evaluate import declare_weights, infer_shapes
 from ...operators.spec import ShapeError, WeightSpec
 
+#: So long an axis is that the default windows of layers fit into it.
+_AMPLE = 4
+
 #: What a weight is where nothing is special about it, by its role.
 NATURAL = {"kernel": 1.0, "bias": 0.0, "scale": 1.0, "offset": 0.0, "mean": 0.0, "variance": 1.0}
 
@@ -84,6 +87,25 @@ def refit(case: Case, graph: LayerGraph, inputs: Arrays) -> Case | None:
         labels={name: _label(array, outputs[name]) for name, array in case.labels.items() if name in outputs},
         cotangents={key: _cotangent(graph, key, array, shapes) for key, array in case.cotangents.items()},
     )
+
+
+def refit_grown(case: Case, graph: LayerGraph, inputs: Arrays) -> Case | None:
+    """The case with another graph; where that does not fit inputs that are too short, on longer ones.
+
+    What was drawn for a window of one number has no room for the default window.
+    """
+    found = refit(case, graph, inputs)
+    if found is not None or any(array.size == 0 for array in inputs.values()):
+        return found
+    between, behind = slice(1, -1), slice(2, None)  # channels last, and first
+    grown = ({name: _grown(array, axes) for name, array in inputs.items()} for axes in (between, behind))
+    return next((fit for longer in grown if (fit := refit(case, graph, longer)) is not None), None)
+
+
+def _grown(array: Array, axes: slice) -> Array:
+    """The array with its values over again, where these axes are short."""
+    places = range(array.ndim)[axes]
+    return cut_array(array, tuple(max(n, _AMPLE) if axis in places else n for axis, n in enumerate(array.shape)))
 
 
 def _with_shapes(graph: LayerGraph, inputs: Arrays) -> LayerGraph:

@@ -1,4 +1,7 @@
-"""Calls: fewer arguments, smaller arrays. Sizes that arguments share stay shared, as a product's inner ones must."""
+"""Calls: fewer arguments, those that are left at their default, smaller arrays.
+
+Sizes that arguments share stay shared, as a product's inner ones must.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,19 @@ from ...core.call import parts_of
 from ...core.case import ApiCall, ArrayArg, Case
 from ...core.rule import is_fixed
 from ...operators.functions.native import case_operator
+from ...operators.functions.recognised import odd_arguments, with_defaults
 from ...oracles.measure.editing import cut_array
 from .reducer import Attempts
 from .splitting import apply_most
 
 #: The argument that says along which axis a function works.
 _AXIS = "axis"
+
+
+def reset_arguments(attempts: Attempts) -> None:
+    """Of a function that is a declared operator, what can go back to its default: while the arrays have room for it."""
+    if not is_fixed(attempts.case):
+        apply_most(attempts, list(odd_arguments(attempts.case)), with_defaults)
 
 
 def shrink_call(attempts: Attempts) -> None:

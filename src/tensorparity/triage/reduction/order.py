@@ -26,9 +26,11 @@ from ...core.case import ApiCall, ArrayArg, Case, ModelFile, Subject
 from ...core.channels import is_text
 from ...core.graph import LayerGraph, Node
 from ...core.jsontext import Json
+from ...core.policies import PLAIN, POLICIES
 from ...core.procedure import Goal, Mode, Procedure, Recipe
 from ...operators.catalogue import has_layer, layer
 from ...operators.functions.native import case_operator
+from ...operators.functions.recognised import odd_arguments
 
 #: Doing nothing, by the catalogue's name.
 IDENTITY = "Identity"
@@ -58,7 +60,7 @@ def sort_key(case: Case) -> SortKey:
         sum(_acting_nodes(subject) for subject in sides),
         sum(_nodes(subject) for subject in sides),
         sum(_procedure(side.procedure) for side in case.sides()),
-        sum(_odd_parameters(subject) for subject in sides) + _recipes(case.procedure),
+        sum(_odd_parameters(side) for side in case.sides()) + _recipes(case.procedure),
         elements(case),
         sum(_size(subject) for subject in sides),
         sum(_DTYPES.get(dtype_name(array), _ODD_DTYPE) for array in case.arrays().values()),
@@ -106,8 +108,13 @@ def _nodes(subject: Subject) -> int:
 def _procedure(procedure: Procedure) -> int:
     options = (procedure.trace, procedure.training, procedure.reload, procedure.batch_size, procedure.data_format)
     set_options = sum(option not in (None, False) for option in options) + (procedure.mode is not Mode.USER)
-    odd_dtype = procedure.dtype not in (None, "float32")
-    return 100 * _GOALS[procedure.goal] + 10 * (procedure.steps or 0) + set_options + odd_dtype
+    return 100 * _GOALS[procedure.goal] + 10 * (procedure.steps or 0) + set_options + _odd_dtypes(procedure)
+
+
+def _odd_dtypes(procedure: Procedure) -> int:
+    """A policy of one dtype is simpler than one of two."""
+    policy = POLICIES.get(procedure.dtype or PLAIN.name)
+    return (procedure.dtype not in (None, PLAIN.name)) + (policy is not None and policy.mixed)
 
 
 def _recipes(procedure: Procedure) -> int:
@@ -119,11 +126,13 @@ def _recipe(recipe: Recipe, plainest: str) -> int:
     return (recipe.name != plainest) + len(recipe.params)
 
 
-def _odd_parameters(subject: Subject) -> int:
+def _odd_parameters(side: Case) -> int:
+    """Of a call, also how many of its arguments are not what the function's declaration has by default."""
+    subject = side.subject
     if isinstance(subject, LayerGraph):
         return sum(len(odd_parameters(node)) for node in subject.nodes)
     if isinstance(subject, ApiCall):
-        return len(subject.kwargs) + len(subject.args)
+        return len(subject.kwargs) + len(subject.args) + len(odd_arguments(side))
     return 0
 
 

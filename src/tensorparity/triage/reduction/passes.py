@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .calls import shrink_call
+from .calls import reset_arguments, shrink_call
 from .dtypes import simplify_dtypes
 from .files import smallest_batch
 from .identity import replace_by_identity
@@ -21,6 +21,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("replace by Identity", replace_by_identity),
     ("shrink training", shrink_training),
     ("reset parameters", reset_parameters),
+    ("reset arguments", reset_arguments),
     ("keep the worst number", keep_worst),
     ("shrink shapes", shrink_shapes),
     ("shrink call", shrink_call),

@@ -44,6 +44,7 @@ from ...oracles.references import references
 from ...targets.runner import LocalRunner
 from ..descend import descend
 from ..examine import Examined, Examiner
+from ..explained_by import explain
 from ..explanations import Explanations, first_apart
 from ..guilty_parameters import AsFound, like, with_guilty_parameters
 from ..known_differences import KnownDifference
@@ -282,11 +283,12 @@ class Preparation:
         self._spent += time.monotonic() - began
         if explained:
             return [(s, Prepared(s, s, explained_by=signature)) for s, signature in explained]
-        wave = first_apart(heads)
+        wave = first_apart(heads, {alike[:-1] for alike in self._seen})
         prepared = [self._audited(item) for item in self._together(wave)]
         for item in prepared:
             if item.is_reduced:
                 self.explanations.learn([item.above or item.suspicion], item.suspicion.signature)
+                self.explanations.learn([item.suspicion])
         return list(zip(wave, prepared, strict=True))
 
     def _audited(self, item: Prepared) -> Prepared:
@@ -447,6 +449,15 @@ class _Descent:
         #: By what they are before they are reduced, the functions' defects that were prepared.
         self.known: dict[_Alike, Prepared] = {}
 
+    def knows(self, examiner: Examiner, lower: Suspicion) -> Prepared | None:
+        """The function's defect that this is another sighting of: the very same, or one that explains it."""
+        same = self.known.get(_alike(lower))
+        others = {item.suspicion.signature: item for item in list(self.known.values())}
+        if same is not None or not others:
+            return same
+        found = explain(examiner, [lower], [[item.suspicion for item in others.values()]]).get(0)
+        return others[found.signature] if found is not None else None
+
 
 def _of_function(
     local: LocalRunner,
@@ -479,7 +490,7 @@ def _prepared_lower(
     scripts: bool,
     descent: _Descent,
 ) -> Prepared | None:
-    known = descent.known.get(_alike(lower))
+    known = descent.knows(examiner, lower)
     found = known or prepare_one(local, examiner, lower, budget, scripts)
     if not found.is_reduced:
         return None  # the layer is reduced to its end, and its signature says which defect it is
@@ -737,7 +748,10 @@ def _reduce(examiner: Examiner, suspicion: Suspicion, targets: Sequence[str], bu
 
 def _keeps_needed(suspicion: Suspicion, case: Case) -> bool:
     """Without an argument that the layer above needs to fail, a function may fail for another reason."""
-    return not isinstance(case.subject, ApiCall) or all(name in case.subject.kwargs for name in suspicion.needs)
+    given, call = suspicion.case.subject, case.subject
+    if not (isinstance(call, ApiCall) and isinstance(given, ApiCall)):
+        return True
+    return all(name in call.kwargs and call.kwargs[name] == given.kwargs.get(name) for name in suspicion.needs)
 
 
 def _comparable(suspicion: Suspicion, judged: Judged) -> Judged:
