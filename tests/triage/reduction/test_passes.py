@@ -157,24 +157,6 @@ def test_dtypes(reduced: Any) -> None:
     assert (kept.case.procedure.dtype, kept.case.inputs["x"].dtype) == ("float16", np.float32)
 
 
-@pytest.mark.parametrize(
-    ("wrong_in", "left"),
-    [
-        (("bfloat16", "mixed_bfloat16"), "bfloat16"),  # both are one defect
-        (("mixed_bfloat16",), "mixed_bfloat16"),  # what only a policy of two dtypes shows keeps it
-        ((None, "bfloat16", "mixed_bfloat16"), None),
-    ],
-)
-def test_a_policy_of_one_dtype_is_simpler_than_a_mixed_one(
-    reduced: Any, wrong_in: tuple[str | None, ...], left: str | None
-) -> None:
-    build = GraphBuilder()
-    case = make_case(build.build(build.add("ReLU", build.input("x", (2,)), name="r")))
-    case = replace(case, procedure=Procedure(dtype="mixed_bfloat16"))
-    result, _ = reduced(case, lambda case: case.procedure.dtype in wrong_in, passes=only("simplify dtypes"))
-    assert result.case.procedure.dtype == left
-
-
 class TestValues:
     def test_plain_numbers(self, reduced: Any) -> None:
         build = GraphBuilder()
