@@ -99,14 +99,6 @@ class TestParameters:
         result, _ = reduced(make_case(lenet), fails, passes=only("reset parameters"))
         assert dict(nodes(result.case)[0].params) == {"filters": 6, "kernel_size": [5, 5], "strides": [2, 2]}
 
-    @pytest.mark.parametrize("params", [{"padding": "same"}, {"pool_size": [1, 1]}])
-    def test_inputs_grow_where_the_default_has_no_room(self, reduced: Any, params: dict[str, Any]) -> None:
-        build = GraphBuilder()
-        case = make_case(build.build(build.add("MaxPooling2D", build.input("x", (1, 1, 3)), name="p", **params)))
-        result, _ = reduced(case, lambda case: True, passes=only("reset parameters"))
-        assert dict(nodes(result.case)[0].params) == {}
-        assert result.case.inputs["x"].shape[1:] == (4, 4, 3)
-
     def test_weights_follow(self, reduced: Any) -> None:
         build = GraphBuilder()
         case = make_case(build.build(build.add("Dense", build.input("x", (2,)), name="d", units=2, use_bias=False)))
