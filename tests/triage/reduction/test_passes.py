@@ -99,14 +99,6 @@ class TestParameters:
         result, _ = reduced(make_case(lenet), fails, passes=only("reset parameters"))
         assert dict(nodes(result.case)[0].params) == {"filters": 6, "kernel_size": [5, 5], "strides": [2, 2]}
 
-    @pytest.mark.parametrize("params", [{"padding": "same"}, {"pool_size": [1, 1]}])
-    def test_inputs_grow_where_the_default_has_no_room(self, reduced: Any, params: dict[str, Any]) -> None:
-        build = GraphBuilder()
-        case = make_case(build.build(build.add("MaxPooling2D", build.input("x", (1, 1, 3)), name="p", **params)))
-        result, _ = reduced(case, lambda case: True, passes=only("reset parameters"))
-        assert dict(nodes(result.case)[0].params) == {}
-        assert result.case.inputs["x"].shape[1:] == (4, 4, 3)
-
     def test_weights_follow(self, reduced: Any) -> None:
         build = GraphBuilder()
         case = make_case(build.build(build.add("Dense", build.input("x", (2,)), name="d", units=2, use_bias=False)))
@@ -155,24 +147,6 @@ def test_dtypes(reduced: Any) -> None:
     assert (result.case.procedure.dtype, result.case.inputs["x"].dtype) == (None, np.float32)
     kept, _ = reduced(case, lambda case: case.procedure.dtype == "float16", passes=only("simplify dtypes"))
     assert (kept.case.procedure.dtype, kept.case.inputs["x"].dtype) == ("float16", np.float32)
-
-
-@pytest.mark.parametrize(
-    ("wrong_in", "left"),
-    [
-        (("bfloat16", "mixed_bfloat16"), "bfloat16"),  # both are one defect
-        (("mixed_bfloat16",), "mixed_bfloat16"),  # what only a policy of two dtypes shows keeps it
-        ((None, "bfloat16", "mixed_bfloat16"), None),
-    ],
-)
-def test_a_policy_of_one_dtype_is_simpler_than_a_mixed_one(
-    reduced: Any, wrong_in: tuple[str | None, ...], left: str | None
-) -> None:
-    build = GraphBuilder()
-    case = make_case(build.build(build.add("ReLU", build.input("x", (2,)), name="r")))
-    case = replace(case, procedure=Procedure(dtype="mixed_bfloat16"))
-    result, _ = reduced(case, lambda case: case.procedure.dtype in wrong_in, passes=only("simplify dtypes"))
-    assert result.case.procedure.dtype == left
 
 
 class TestValues:

@@ -1,4 +1,4 @@
-"""Plain dtypes: no policy of its own or one of a single dtype, float32 for floats and int32 for integers."""
+"""Plain dtypes: no policy of its own, float32 for floats and int32 for integers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 from ...core.arrays import Array, dtype_name, is_floating
 from ...core.case import Case
 from ...core.graph import LayerGraph
-from ...core.policies import PLAIN, POLICIES
 from ...operators.functions.native import case_operator
 from ...oracles.measure.editing import with_arrays
 from .reducer import Attempts
@@ -19,7 +18,6 @@ def simplify_dtypes(attempts: Attempts) -> None:
     if case_operator(attempts.case) is not None:
         return  # of an operator, the dtype is what it is wrong in
     attempts.first([_plain(attempts.case), _without_policy(attempts.case), _plain_arrays(attempts.case)])
-    attempts.first([_in_one_dtype(attempts.case)])
 
 
 def _plain(case: Case) -> Case:
@@ -28,14 +26,6 @@ def _plain(case: Case) -> Case:
 
 def _without_policy(case: Case) -> Case:
     return replace(case, procedure=replace(case.procedure, dtype=None))
-
-
-def _in_one_dtype(case: Case) -> Case | None:
-    """Instead of a mixed policy the one of what it computes in, so that both are one defect where both show it."""
-    policy = POLICIES.get(case.procedure.dtype or PLAIN.name)
-    if policy is None or not policy.mixed:
-        return None
-    return replace(case, procedure=replace(case.procedure, dtype=policy.compute))
 
 
 def _plain_arrays(case: Case) -> Case:

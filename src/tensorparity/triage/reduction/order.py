@@ -26,7 +26,6 @@ from ...core.case import ApiCall, ArrayArg, Case, ModelFile, Subject
 from ...core.channels import is_text
 from ...core.graph import LayerGraph, Node
 from ...core.jsontext import Json
-from ...core.policies import PLAIN, POLICIES
 from ...core.procedure import Goal, Mode, Procedure, Recipe
 from ...operators.catalogue import has_layer, layer
 from ...operators.functions.native import case_operator
@@ -108,13 +107,8 @@ def _nodes(subject: Subject) -> int:
 def _procedure(procedure: Procedure) -> int:
     options = (procedure.trace, procedure.training, procedure.reload, procedure.batch_size, procedure.data_format)
     set_options = sum(option not in (None, False) for option in options) + (procedure.mode is not Mode.USER)
-    return 100 * _GOALS[procedure.goal] + 10 * (procedure.steps or 0) + set_options + _odd_dtypes(procedure)
-
-
-def _odd_dtypes(procedure: Procedure) -> int:
-    """A policy of one dtype is simpler than one of two."""
-    policy = POLICIES.get(procedure.dtype or PLAIN.name)
-    return (procedure.dtype not in (None, PLAIN.name)) + (policy is not None and policy.mixed)
+    odd_dtype = procedure.dtype not in (None, "float32")
+    return 100 * _GOALS[procedure.goal] + 10 * (procedure.steps or 0) + set_options + odd_dtype
 
 
 def _recipes(procedure: Procedure) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...core.case import Case
-from ...oracles.measure.editing import graph_inputs, graph_of, refit_grown, with_params
+from ...oracles.measure.editing import graph_inputs, graph_of, refit, with_params
 from .order import odd_parameters
 from .reducer import Attempts
 from .splitting import apply_most
@@ -33,4 +33,4 @@ def _reset(case: Case, places: Sequence[_Place]) -> Case | None:
             params = {name: value for name, value in node.params.items() if name not in names}
             call_params = {name: value for name, value in node.call_params.items() if name not in names}
             graph = with_params(graph, node, params, call_params)
-    return refit_grown(case, graph, inputs)
+    return refit(case, graph, inputs)
