@@ -457,15 +457,18 @@ class TestSeveralAtATime:
         preparation.finished(reduced[1:])
         assert len(done) == 1
 
-    def test_what_was_reduced_is_filed_without_a_script_where_time_ends(self, fake_runner: Any) -> None:
+    def test_what_was_reduced_has_a_script_that_nobody_ran_where_time_ends(self, fake_runner: Any) -> None:
         runner, suspicions = self.suspicions(fake_runner)
         limit = TimeLimit()
         preparation = Preparation(runner, examiner(runner), ReducingSettings(), time_limit=limit)
         reduced = preparation.reduce(suspicions[:1], finish=False)
         limit.at = time.monotonic()
         (item,) = preparation.finished(reduced)
-        assert (item.is_reduced, item.reproducer) == (True, None)
-        assert sentences(item.suspicion.diagnosis)[-1] == "reproducer missing: the time was used up"
+        assert item.is_reduced
+        assert item.reproducer is not None
+        assert (item.reproducer.verified, "import keras" in item.reproducer.text) == (False, True)
+        said = "reproducer not verified: it was not run, for the time was used up"
+        assert sentences(item.suspicion.diagnosis)[-1] == said
 
     def test_they_overlap(self, fake_runner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         runner, suspicions = self.suspicions(fake_runner)

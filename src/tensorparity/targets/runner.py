@@ -144,6 +144,10 @@ class PreparedTarget:
         """Whether the circumstances tell the whole truth: not of libraries that somebody is working on."""
         return "PYTHONPATH" not in self._variables() and not installed_libraries(self.environment, self.spec).loose
 
+    def limited(self, limit: TimeLimit) -> PreparedTarget:
+        """The same with another end."""
+        return PreparedTarget(self.name, replace(self._settings, time_limit=limit), self.spec)
+
     @property
     def time_limit(self) -> TimeLimit:
         return self._settings.time_limit

@@ -49,7 +49,7 @@ from ..explanations import Explanations, first_apart
 from ..guilty_parameters import AsFound, like, with_guilty_parameters
 from ..known_differences import KnownDifference
 from ..reproduce.script import Reproducer
-from ..reproduce.scripts import Reproduced, end_scripts, reproduce
+from ..reproduce.scripts import Desks, OutOfTime, Reproduced, end_scripts, reproduce
 from ..witnesses import with_testimonies
 from .exporter_findings import exporter_of, reduce_exporter, reproduce_exporter
 from .order import elements, node_count
@@ -206,11 +206,14 @@ class Preparation:
 
     def _finish(self, item: Prepared, began: float, stop: threading.Event) -> Prepared:
         settings = self._settings
-        if settings is None or self._left(settings, began) <= 0:
+        late = settings is not None and self._left(settings, began) <= 0
+        if settings is None or (late and not _is_soon_written(item)):
             why = "the time was used up" if settings else "it was interrupted"
             return replace(item, suspicion=_without_script(item.suspicion, why)) if item.open else item
         examiner = self._stoppable(item.original, stop)
         try:
+            if late:
+                return write_one(self._local, examiner, item) if settings.scripts else item
             ready = finish_one(self._local, examiner, item, self._has_scripts(settings), self._tell)
         except Exception as error:  # what was reduced is worth more than its script
             return replace(item, suspicion=_without_script(item.suspicion, _in_words(error))) if item.open else item
@@ -559,14 +562,29 @@ def finish_one(
     final = with_guilty_parameters(examiner, item.suspicion, item.original)
     if not scripts or final.diagnosis.klass is not Class.DEFECT:
         return replace(item, suspicion=final, open=False)
-    suspicion = item.original
-    listener(Progress("running the reproducer", 0, None, suspicion.diagnosis.api or ""))
+    listener(Progress("running the reproducer", 0, None, item.original.diagnosis.api or ""))
     began = time.monotonic()
+    ready = _scripted(local, examiner, item, final)
+    return replace(ready, script_seconds=time.monotonic() - began)
+
+
+def write_one(local: LocalRunner, examiner: Examiner, item: Prepared) -> Prepared:
+    """What was reduced, with a script that nobody has run: there is no more time for that."""
+    return _scripted(OutOfTime(local), examiner, item, item.suspicion)
+
+
+def _is_soon_written(item: Prepared) -> bool:
+    """A defect whose case is run once more in no time, for what the script is to say."""
+    steady = item.suspicion.kind not in DEADLY
+    return item.open and steady and item.is_reduced and item.suspicion.diagnosis.klass is Class.DEFECT
+
+
+def _scripted(local: Desks, examiner: Examiner, item: Prepared, final: Suspicion) -> Prepared:
+    suspicion = item.original
     (shown,) = examiner.examine([_ask_for(suspicion, final.case, suspicion.targets)])
     outcomes = dict(shown.own)
     (final,) = with_testimonies(examiner, [final], [outcomes])
-    ready = _with_script(final, suspicion, item.reduction, reproduce(local, final, outcomes, examiner.setup.traits))
-    return replace(ready, script_seconds=time.monotonic() - began)
+    return _with_script(final, suspicion, item.reduction, reproduce(local, final, outcomes, examiner.setup.traits))
 
 
 def _with_script(

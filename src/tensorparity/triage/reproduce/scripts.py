@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 from ...core.case import ApiCall, Case, ModelFile
 from ...core.finding import Diagnosis
@@ -19,6 +21,7 @@ from ...core.graph import LayerGraph
 from ...core.outcome import Outcome
 from ...core.procedure import Goal
 from ...core.suspicion import Suspicion
+from ...core.time_limit import TimeLimit
 from ...core.traits import Traits
 from ...core.verdict import Kind
 from ...oracles.declared_valid import DECLARED_VALID
@@ -29,7 +32,7 @@ from ...oracles.plain_call import PLAIN_CALL
 from ...reporting import words
 from ...store.casefile import SUFFIX, CaseFile, write_case
 from ...targets.names import parse_target
-from ...targets.runner import LocalRunner, PreparedTarget
+from ...targets.runner import LocalRunner, PreparedTarget, RunnerSettings
 from .attachments import HERE, Attachment, AttachmentFolder
 from .claim import Claim
 from .draft import draft
@@ -62,6 +65,29 @@ runpy.run_path(script, run_name="__main__")
 """
 
 
+class Desks(Protocol):
+    """What scripts have to know of a runner."""
+
+    @property
+    def settings(self) -> RunnerSettings: ...
+
+    def desk(self, target: str) -> PreparedTarget: ...
+
+
+@dataclass(frozen=True)
+class OutOfTime:
+    """A runner for which the time is used up: scripts are written, and none is executed."""
+
+    runner: LocalRunner
+
+    @property
+    def settings(self) -> RunnerSettings:
+        return self.runner.settings
+
+    def desk(self, target: str) -> PreparedTarget:
+        return self.runner.desk(target).limited(TimeLimit(-math.inf))
+
+
 @dataclass(frozen=True)
 class Reproduced:
     """What came of rendering: the script (without text where there is none to be had) and the draft of a report.
@@ -75,7 +101,7 @@ class Reproduced:
     case: Case | None = None
 
 
-def reproduce(runner: LocalRunner, suspicion: Suspicion, outcomes: Mapping[str, Outcome], traits: Traits) -> Reproduced:
+def reproduce(runner: Desks, suspicion: Suspicion, outcomes: Mapping[str, Outcome], traits: Traits) -> Reproduced:
     """A script for the first suspect that can be run here, verified if it could be, and a report around it.
 
     Args:
@@ -108,7 +134,7 @@ def _spoken_of(suspicion: Suspicion, suspect: str | None) -> str:
 
 
 def _script(
-    runner: LocalRunner,
+    runner: Desks,
     suspicion: Suspicion,
     suspect: str | None,
     claim: Claim | None,
@@ -153,7 +179,7 @@ def _is_replayed_forward(suspicion: Suspicion) -> bool:
     return isinstance(case.subject, LayerGraph) and case.procedure.goal is Goal.REPLAY and not case.cotangents
 
 
-def _exported(runner: LocalRunner, suspicion: Suspicion, suspect: str) -> Reproducer:
+def _exported(runner: Desks, suspicion: Suspicion, suspect: str) -> Reproducer:
     """A script that exports the model; around the case file where that takes too many words."""
     try:
         text = export_script(title_of(suspicion, suspect) + ".", suspicion, parse_target(suspect).flavour)
@@ -162,14 +188,14 @@ def _exported(runner: LocalRunner, suspicion: Suspicion, suspect: str) -> Reprod
     return _or_replaying(verify(text, runner.desk(suspect), ()), runner, suspicion, suspect)
 
 
-def _or_replaying(found: Reproducer, runner: LocalRunner, suspicion: Suspicion, suspect: str) -> Reproducer:
+def _or_replaying(found: Reproducer, runner: Desks, suspicion: Suspicion, suspect: str) -> Reproducer:
     """The script; around the case file where it was run and does not show the defect."""
     if found.verified or runner.desk(suspect).time_limit.is_over:
         return found
     return _replaying(runner, suspicion, suspect)
 
 
-def _two_sides(runner: LocalRunner, suspicion: Suspicion, suspect: str) -> Reproducer:
+def _two_sides(runner: Desks, suspicion: Suspicion, suspect: str) -> Reproducer:
     """A script that computes a call in two ways; around the case file where that takes too many words."""
     title = title_of(suspicion, suspect) + "."
     try:
@@ -181,7 +207,7 @@ def _two_sides(runner: LocalRunner, suspicion: Suspicion, suspect: str) -> Repro
     return _or_replaying(verify(text, runner.desk(suspect), ()), runner, suspicion, suspect)
 
 
-def _one_side(runner: LocalRunner, suspicion: Suspicion, suspect: str) -> Reproducer:
+def _one_side(runner: Desks, suspicion: Suspicion, suspect: str) -> Reproducer:
     """A script of a call that ends badly; around the case file where that takes too many words."""
     try:
         text = plain_script(title_of(suspicion, suspect) + ".", suspicion, parse_target(suspect).flavour)
@@ -190,7 +216,7 @@ def _one_side(runner: LocalRunner, suspicion: Suspicion, suspect: str) -> Reprod
     return verify(text, runner.desk(suspect), ())
 
 
-def _replaying(runner: LocalRunner, suspicion: Suspicion, suspect: str) -> Reproducer:
+def _replaying(runner: Desks, suspicion: Suspicion, suspect: str) -> Reproducer:
     """A script around the case file, for a target whose calls nobody can write down."""
     desktop = AttachmentFolder()
     with tempfile.TemporaryDirectory(prefix="tensorparity-case-") as folder:
@@ -205,7 +231,7 @@ def _replaying(runner: LocalRunner, suspicion: Suspicion, suspect: str) -> Repro
     return verify(text, runner.desk(suspect), tuple(desktop.files.values()), found)
 
 
-def file_script(runner: LocalRunner, suspicion: Suspicion, claim: Claim | None, own: Outcome | None) -> FileScript:
+def file_script(runner: Desks, suspicion: Suspicion, claim: Claim | None, own: Outcome | None) -> FileScript:
     """What a script around a model file has to know."""
     settings = runner.settings
     outputs = tuple(own.outputs or own.trace.nodes) if own else ()
@@ -271,6 +297,8 @@ def verify(
         beside: files that it reads from its own folder.
         variables: of the environment, besides those of the target.
     """
+    if desk.time_limit.is_over:
+        return Reproducer(text, remark="it was not run, for the time was used up").with_files(beside)
     ways = (True, False) if desk.fault is not None else (True,)
     with ThreadPoolExecutor(len(ways)) as pool:
         ends = list(pool.map(lambda planted: execute(text, desk, planted=planted, beside=beside, more=variables), ways))
