@@ -125,7 +125,9 @@ class FakeRunner:
         return outcomes
 
     def desk(self, target: str) -> Any:
-        return SimpleNamespace(circumstances=self.circumstances, limited=lambda limit: SimpleNamespace(time_limit=limit))
+        return SimpleNamespace(
+            circumstances=self.circumstances, limited=lambda limit: SimpleNamespace(time_limit=limit)
+        )
 
     def _run(self, case: Case, target: str, fresh: bool) -> Outcome:
         healthy = fresh and self.only_once
