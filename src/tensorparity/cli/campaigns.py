@@ -135,8 +135,8 @@ class Run:
 
 def _none_wanted() -> bool:
     """No case was asked for: to see what would be opened, or to begin a campaign that is taken up later."""
-    given = click.get_current_context().params
-    return any(given.get(count) == 0 for count in ("cases", "models"))
+    context = click.get_current_context(silent=True)
+    return context is not None and any(context.params.get(count) == 0 for count in ("cases", "models"))
 
 
 def _print_rest(

@@ -11,7 +11,7 @@ import math
 import threading
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -49,7 +49,7 @@ from ..explanations import Explanations, first_apart
 from ..guilty_parameters import AsFound, like, with_guilty_parameters
 from ..known_differences import KnownDifference
 from ..reproduce.script import Reproducer
-from ..reproduce.scripts import Desks, OutOfTime, Reproduced, end_scripts, reproduce
+from ..reproduce.scripts import OutOfTime, Reproduced, end_scripts, reproduce
 from ..witnesses import with_testimonies
 from .exporter_findings import exporter_of, reduce_exporter, reproduce_exporter
 from .order import elements, node_count
@@ -116,6 +116,7 @@ class Prepared:
         reduction: None where it was not tried, as ``reproducer`` and ``draft`` (of an upstream report).
         above: the reduced defect of the layer, where what is filed is that of a function below it.
         open: it was reduced, and neither its guilty parameters nor its script were looked for.
+        outcomes: of the reduced case, for its script; None where nobody asked for them.
     """
 
     suspicion: Suspicion
@@ -128,6 +129,7 @@ class Prepared:
     explained_by: str = ""
     above: Suspicion | None = None
     open: bool = False
+    outcomes: Mapping[str, Outcome] | None = None
 
     @property
     def is_reduced(self) -> bool:
@@ -207,13 +209,13 @@ class Preparation:
     def _finish(self, item: Prepared, began: float, stop: threading.Event) -> Prepared:
         settings = self._settings
         late = settings is not None and self._left(settings, began) <= 0
-        if settings is None or (late and not _is_soon_written(item)):
+        if settings is None or (late and item.outcomes is None):
             why = "the time was used up" if settings else "it was interrupted"
             return replace(item, suspicion=_without_script(item.suspicion, why)) if item.open else item
         examiner = self._stoppable(item.original, stop)
         try:
             if late:
-                return write_one(self._local, examiner, item) if settings.scripts else item
+                return write_one(self._local, examiner, item)
             ready = finish_one(self._local, examiner, item, self._has_scripts(settings), self._tell)
         except Exception as error:  # what was reduced is worth more than its script
             return replace(item, suspicion=_without_script(item.suspicion, _in_words(error))) if item.open else item
@@ -545,7 +547,10 @@ def reduce_one(
         lower = _of_function(local, examiner, final, rest, scripts, descent)
         if lower is not None:
             return replace(lower, original=suspicion)
-    return Prepared(final, suspicion, reduction, open=True)
+    outcomes = None
+    with contextlib.suppress(OutOfTimeError):  # what was reduced is worth more than its script
+        outcomes = _outcomes_of(examiner, suspicion, final) if scripts and _is_soon_run(final) else None
+    return Prepared(final, suspicion, reduction, open=True, outcomes=outcomes)
 
 
 def finish_one(
@@ -570,19 +575,27 @@ def finish_one(
 
 def write_one(local: LocalRunner, examiner: Examiner, item: Prepared) -> Prepared:
     """What was reduced, with a script that nobody has run: there is no more time for that."""
-    return _scripted(OutOfTime(local), examiner, item, item.suspicion)
+    assert item.outcomes is not None
+    written = reproduce(OutOfTime(local), item.suspicion, item.outcomes, examiner.setup.traits)
+    return _with_script(item.suspicion, item.original, item.reduction, written)
 
 
-def _is_soon_written(item: Prepared) -> bool:
-    """A defect whose case is run once more in no time, for what the script is to say."""
-    steady = item.suspicion.kind not in DEADLY
-    return item.open and steady and item.is_reduced and item.suspicion.diagnosis.klass is Class.DEFECT
+def _is_soon_run(final: Suspicion) -> bool:
+    """A defect whose case takes no time to be run once more."""
+    return final.kind not in DEADLY and final.diagnosis.klass is Class.DEFECT
 
 
-def _scripted(local: Desks, examiner: Examiner, item: Prepared, final: Suspicion) -> Prepared:
-    suspicion = item.original
+def _outcomes_of(examiner: Examiner, suspicion: Suspicion, final: Suspicion) -> dict[str, Outcome]:
+    """What everybody answers to the reduced case."""
     (shown,) = examiner.examine([_ask_for(suspicion, final.case, suspicion.targets)])
-    outcomes = dict(shown.own)
+    return dict(shown.own)
+
+
+def _scripted(local: LocalRunner, examiner: Examiner, item: Prepared, final: Suspicion) -> Prepared:
+    suspicion = item.original
+    outcomes = item.outcomes
+    if outcomes is None:
+        outcomes = _outcomes_of(examiner, suspicion, final)
     (final,) = with_testimonies(examiner, [final], [outcomes])
     return _with_script(final, suspicion, item.reduction, reproduce(local, final, outcomes, examiner.setup.traits))
 
