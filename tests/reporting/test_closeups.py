@@ -80,13 +80,18 @@ _CELL = """((canvas, column, row, columns) => {
 })(document.querySelectorAll('.closeup canvas')[%d], %d, %d, 12)"""
 
 
+#: Whether something was drawn in the middle of every picture: a canvas is 300 wide, and empty, before that.
+_DRAWN = """[...document.querySelectorAll('.closeup canvas')].every((canvas) =>
+  canvas.getContext('2d').getImageData(canvas.width / 2, canvas.height / 2, 1, 1).data[3] > 0)"""
+
+
 @needs_browser
 @pytest.mark.parametrize("dark", [False, True])
 def test_pictures_show_where_the_difference_is(browser: Browser, sample: Sample, tmp_path: Path, dark: bool) -> None:
     scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-    browser.open(html.render(with_closeup(sample("one_defect"), closeup())), tmp_path)
     browser.call("Emulation.setEmulatedMedia", features=[scheme])
-    browser.wait("document.querySelector('.closeup canvas').width > 0")
+    browser.open(html.render(with_closeup(sample("one_defect"), closeup())), tmp_path)
+    browser.wait(_DRAWN)
     assert browser.run("document.querySelectorAll('.closeup .panels:not([hidden]) canvas').length") == 3
     equal, wrong, nan = (browser.run(_CELL % (2, *cell)) for cell in ((5, 4), (0, 3), (11, 9)))
     assert wrong[0] > wrong[2] + 40, "a large difference is red"
