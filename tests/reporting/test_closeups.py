@@ -89,8 +89,10 @@ _DRAWN = """[...document.querySelectorAll('.closeup canvas')].every((canvas) =>
 @pytest.mark.parametrize("dark", [False, True])
 def test_pictures_show_where_the_difference_is(browser: Browser, sample: Sample, tmp_path: Path, dark: bool) -> None:
     scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+    page = html.render(with_closeup(sample("one_defect"), closeup()))
+    browser.open(page, tmp_path)
     browser.call("Emulation.setEmulatedMedia", features=[scheme])
-    browser.open(html.render(with_closeup(sample("one_defect"), closeup())), tmp_path)
+    browser.open(page, tmp_path)
     browser.wait(_DRAWN)
     assert browser.run("document.querySelectorAll('.closeup .panels:not([hidden]) canvas').length") == 3
     equal, wrong, nan = (browser.run(_CELL % (2, *cell)) for cell in ((5, 4), (0, 3), (11, 9)))
