@@ -33,10 +33,23 @@ class OpenVinoAdapter(ForwardAdapter):
     LIBRARIES = ("keras", "openvino")
 
     def import_backend(self):
-        import_library("openvino", least=(2024, 0))
+        in_full_precision(import_library("openvino", least=(2024, 0)))
 
     def run(self, job):
         """The plugin has no inference precision beyond f32: a single function in float64 is nothing to ask it for."""
         if job.goal == "call" and any(array.dtype == "float64" for array in job.inputs.values()):
             raise Unsupported("OpenVINO computes float64 as float32 on the CPU")
         return ForwardAdapter.run(self, job)
+
+
+def in_full_precision(openvino):
+    """Models are compiled for float32 unless somebody says otherwise: processors with bfloat16 would use that.
+
+    Keras asks for it where it runs an operation eagerly, and not where it compiles a whole model.
+    """
+    compile_model = openvino.compile_model
+
+    def compiled(model, device_name="AUTO", config=None):
+        return compile_model(model, device_name, dict({"INFERENCE_PRECISION_HINT": "f32"}, **(config or {})))
+
+    openvino.compile_model = compiled
